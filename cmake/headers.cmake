@@ -1,62 +1,66 @@
 # Every header of sotto. Written by: cmake -P cmake/update_headers.cmake
 
 set(sotto_headers
-    include/sotto/checkpoint/digest.hpp
-    include/sotto/checkpoint/file_header.hpp
-    include/sotto/checkpoint/file_reader.hpp
-    include/sotto/checkpoint/file_system.hpp
-    include/sotto/checkpoint/file_writer.hpp
-    include/sotto/checkpoint/folder_lock.hpp
-    include/sotto/checkpoint/folder_owner.hpp
-    include/sotto/checkpoint/format_header.hpp
-    include/sotto/checkpoint/generations.hpp
-    include/sotto/checkpoint/group_folders.hpp
-    include/sotto/checkpoint/job_name.hpp
-    include/sotto/checkpoint/json_cursor.hpp
-    include/sotto/checkpoint/model_file.hpp
-    include/sotto/checkpoint/own_state.hpp
-    include/sotto/checkpoint/parse_header.hpp
-    include/sotto/checkpoint/published_model.hpp
-    include/sotto/checkpoint/read_model_file.hpp
-    include/sotto/checkpoint/saved_fields.hpp
+    include/sotto/checkpoint/detail/digest.hpp
+    include/sotto/checkpoint/detail/file_header.hpp
+    include/sotto/checkpoint/detail/file_reader.hpp
+    include/sotto/checkpoint/detail/file_system.hpp
+    include/sotto/checkpoint/detail/file_writer.hpp
+    include/sotto/checkpoint/detail/folder_lock.hpp
+    include/sotto/checkpoint/detail/folder_owner.hpp
+    include/sotto/checkpoint/detail/format_header.hpp
+    include/sotto/checkpoint/detail/generations.hpp
+    include/sotto/checkpoint/detail/group_folders.hpp
+    include/sotto/checkpoint/detail/job_name.hpp
+    include/sotto/checkpoint/detail/json_cursor.hpp
+    include/sotto/checkpoint/detail/model_file.hpp
+    include/sotto/checkpoint/detail/own_state.hpp
+    include/sotto/checkpoint/detail/parse_header.hpp
+    include/sotto/checkpoint/detail/published_model.hpp
+    include/sotto/checkpoint/detail/read_model_file.hpp
+    include/sotto/checkpoint/detail/saved_fields.hpp
+    include/sotto/checkpoint/detail/sections.hpp
+    include/sotto/checkpoint/detail/whole_file.hpp
     include/sotto/checkpoint/saved_model.hpp
-    include/sotto/checkpoint/sections.hpp
-    include/sotto/checkpoint/whole_file.hpp
-    include/sotto/collectives/all_gather_parts.hpp
-    include/sotto/collectives/all_gather_v.hpp
-    include/sotto/collectives/all_gather_values.hpp
     include/sotto/collectives/all_reduce.hpp
-    include/sotto/collectives/barrier.hpp
-    include/sotto/collectives/broadcast.hpp
-    include/sotto/collectives/choose_sparse.hpp
-    include/sotto/collectives/fitting.hpp
-    include/sotto/collectives/flight.hpp
-    include/sotto/collectives/folded_ranks.hpp
+    include/sotto/collectives/detail/all_gather_parts.hpp
+    include/sotto/collectives/detail/all_gather_v.hpp
+    include/sotto/collectives/detail/all_gather_values.hpp
+    include/sotto/collectives/detail/barrier.hpp
+    include/sotto/collectives/detail/broadcast.hpp
+    include/sotto/collectives/detail/choose_sparse.hpp
+    include/sotto/collectives/detail/fitting.hpp
+    include/sotto/collectives/detail/flight.hpp
+    include/sotto/collectives/detail/folded_ranks.hpp
+    include/sotto/collectives/detail/native.hpp
+    include/sotto/collectives/detail/neighbour_exchange.hpp
+    include/sotto/collectives/detail/operation.hpp
+    include/sotto/collectives/detail/plan.hpp
+    include/sotto/collectives/detail/planned.hpp
+    include/sotto/collectives/detail/recursive_doubling.hpp
+    include/sotto/collectives/detail/reduce_scatter.hpp
+    include/sotto/collectives/detail/refuse_mixing.hpp
+    include/sotto/collectives/detail/reselection.hpp
+    include/sotto/collectives/detail/stripes.hpp
     include/sotto/collectives/halving_doubling.hpp
     include/sotto/collectives/hierarchical.hpp
     include/sotto/collectives/measured.hpp
-    include/sotto/collectives/native.hpp
-    include/sotto/collectives/neighbour_exchange.hpp
-    include/sotto/collectives/operation.hpp
-    include/sotto/collectives/plan.hpp
-    include/sotto/collectives/planned.hpp
-    include/sotto/collectives/recursive_doubling.hpp
-    include/sotto/collectives/reduce_scatter.hpp
-    include/sotto/collectives/refuse_mixing.hpp
-    include/sotto/collectives/reselection.hpp
     include/sotto/collectives/ring.hpp
     include/sotto/collectives/sparse_all_reduce.hpp
-    include/sotto/collectives/stripes.hpp
     include/sotto/collectives/tree.hpp
     include/sotto/compressors/chunked_top_k.hpp
     include/sotto/compressors/compressor.hpp
-    include/sotto/compressors/contractive.hpp
     include/sotto/compressors/density_schedule.hpp
+    include/sotto/compressors/detail/contractive.hpp
+    include/sotto/compressors/detail/low_rank_plan.hpp
+    include/sotto/compressors/detail/quantising_state.hpp
+    include/sotto/compressors/detail/returned_entries.hpp
+    include/sotto/compressors/detail/versioned_buffer.hpp
+    include/sotto/compressors/detail/whole_vectors.hpp
     include/sotto/compressors/dgc.hpp
     include/sotto/compressors/ef21.hpp
     include/sotto/compressors/error_feedback.hpp
     include/sotto/compressors/local_clipping.hpp
-    include/sotto/compressors/low_rank_plan.hpp
     include/sotto/compressors/mean_of_senders.hpp
     include/sotto/compressors/memory.hpp
     include/sotto/compressors/momentum_corrected.hpp
@@ -64,10 +68,8 @@ set(sotto_headers
     include/sotto/compressors/none.hpp
     include/sotto/compressors/power_sgd.hpp
     include/sotto/compressors/qsgd.hpp
-    include/sotto/compressors/quantising_state.hpp
     include/sotto/compressors/random_k.hpp
     include/sotto/compressors/residual.hpp
-    include/sotto/compressors/returned_entries.hpp
     include/sotto/compressors/sampled_top_k.hpp
     include/sotto/compressors/scaled_down.hpp
     include/sotto/compressors/scaled_sign.hpp
@@ -76,64 +78,47 @@ set(sotto_headers
     include/sotto/compressors/terngrad.hpp
     include/sotto/compressors/threshold.hpp
     include/sotto/compressors/top_k.hpp
-    include/sotto/compressors/versioned_buffer.hpp
-    include/sotto/compressors/whole_vectors.hpp
-    include/sotto/consensus/consensus_band.hpp
-    include/sotto/consensus/consensus_control.hpp
-    include/sotto/consensus/consensus_controller.hpp
-    include/sotto/consensus/control_phases.hpp
-    include/sotto/consensus/critical_distance.hpp
-    include/sotto/consensus/exact_consensus_control.hpp
-    include/sotto/consensus/exact_mean.hpp
-    include/sotto/consensus/fixed_rounds.hpp
-    include/sotto/consensus/fraction_of_maximum.hpp
-    include/sotto/consistency/asynchronous.hpp
-    include/sotto/consistency/bulk_synchronous.hpp
-    include/sotto/consistency/consistency.hpp
-    include/sotto/consistency/dynamic_stale_synchronous.hpp
-    include/sotto/consistency/stale_synchronous.hpp
-    include/sotto/consistency/worker_clocks.hpp
-    include/sotto/core/absolute_path.hpp
     include/sotto/core/bytes.hpp
     include/sotto/core/clock.hpp
     include/sotto/core/config.hpp
     include/sotto/core/contentless.hpp
     include/sotto/core/deadline.hpp
     include/sotto/core/describe.hpp
-    include/sotto/core/descriptor.hpp
-    include/sotto/core/difference.hpp
+    include/sotto/core/detail/files/absolute_path.hpp
+    include/sotto/core/detail/files/descriptor.hpp
+    include/sotto/core/detail/files/file_kind.hpp
+    include/sotto/core/detail/files/input_file.hpp
+    include/sotto/core/detail/files/line_file.hpp
+    include/sotto/core/detail/files/read_text.hpp
+    include/sotto/core/detail/files/write_quietly.hpp
+    include/sotto/core/detail/memory/difference.hpp
+    include/sotto/core/detail/memory/finite.hpp
+    include/sotto/core/detail/memory/index_set.hpp
+    include/sotto/core/detail/memory/large_pages.hpp
+    include/sotto/core/detail/memory/name_index.hpp
+    include/sotto/core/detail/memory/sort_stably.hpp
+    include/sotto/core/detail/memory/xxhash.hpp
+    include/sotto/core/detail/processes/owner_process.hpp
+    include/sotto/core/detail/processes/periodic_task.hpp
+    include/sotto/core/detail/processes/process_identity.hpp
+    include/sotto/core/detail/processes/terminal.hpp
+    include/sotto/core/detail/processes/thread.hpp
+    include/sotto/core/detail/processes/unwinding.hpp
+    include/sotto/core/detail/text/host_port.hpp
+    include/sotto/core/detail/text/number_text.hpp
+    include/sotto/core/detail/text/print_line.hpp
     include/sotto/core/errors.hpp
     include/sotto/core/exit_code.hpp
-    include/sotto/core/file_kind.hpp
-    include/sotto/core/finite.hpp
-    include/sotto/core/host_port.hpp
-    include/sotto/core/index_set.hpp
-    include/sotto/core/input_file.hpp
-    include/sotto/core/large_pages.hpp
     include/sotto/core/layout.hpp
-    include/sotto/core/line_file.hpp
-    include/sotto/core/name_index.hpp
-    include/sotto/core/number_text.hpp
-    include/sotto/core/owner_process.hpp
-    include/sotto/core/periodic_task.hpp
     include/sotto/core/placement.hpp
-    include/sotto/core/print_line.hpp
     include/sotto/core/printable.hpp
-    include/sotto/core/process_identity.hpp
     include/sotto/core/random.hpp
-    include/sotto/core/read_text.hpp
     include/sotto/core/require_option.hpp
     include/sotto/core/result.hpp
     include/sotto/core/round_info.hpp
-    include/sotto/core/sort_stably.hpp
     include/sotto/core/standard_streams.hpp
-    include/sotto/core/terminal.hpp
-    include/sotto/core/thread.hpp
-    include/sotto/core/unwinding.hpp
     include/sotto/core/visit.hpp
-    include/sotto/core/write_quietly.hpp
-    include/sotto/core/xxhash.hpp
-    include/sotto/distillation/covering.hpp
+    include/sotto/distillation/detail/covering.hpp
     include/sotto/distillation/distillation_loss.hpp
     include/sotto/distillation/distillation_weight.hpp
     include/sotto/distillation/forward_kl.hpp
@@ -141,98 +126,140 @@ set(sotto_headers
     include/sotto/distillation/soft_cross_entropy.hpp
     include/sotto/distillation/softened.hpp
     include/sotto/distillation/squared_logit_error.hpp
-    include/sotto/kernels/arithmetic.hpp
-    include/sotto/kernels/averaging.hpp
-    include/sotto/kernels/bit_places.hpp
-    include/sotto/kernels/code_packing.hpp
-    include/sotto/kernels/collect.hpp
-    include/sotto/kernels/counter_random.hpp
-    include/sotto/kernels/delay_compensation.hpp
+    include/sotto/kernels/detail/nn/elementwise.hpp
+    include/sotto/kernels/detail/nn/gates.hpp
+    include/sotto/kernels/detail/nn/low_rank.hpp
+    include/sotto/kernels/detail/nn/normalise.hpp
+    include/sotto/kernels/detail/nn/orthonormalise.hpp
+    include/sotto/kernels/detail/nn/shifted_planes.hpp
+    include/sotto/kernels/detail/nn/squash.hpp
+    include/sotto/kernels/detail/quantise/code_packing.hpp
+    include/sotto/kernels/detail/quantise/counter_random.hpp
+    include/sotto/kernels/detail/quantise/half.hpp
+    include/sotto/kernels/detail/quantise/one_bit.hpp
+    include/sotto/kernels/detail/quantise/quantise.hpp
+    include/sotto/kernels/detail/quantise/quantise_block.hpp
+    include/sotto/kernels/detail/quantise/quantise_by_norm.hpp
+    include/sotto/kernels/detail/quantise/scaled_signs.hpp
+    include/sotto/kernels/detail/quantise/signs.hpp
+    include/sotto/kernels/detail/quantise/ternary.hpp
+    include/sotto/kernels/detail/simd/arithmetic.hpp
+    include/sotto/kernels/detail/simd/bit_places.hpp
+    include/sotto/kernels/detail/simd/digest.hpp
+    include/sotto/kernels/detail/simd/each_lane.hpp
+    include/sotto/kernels/detail/simd/operations.hpp
+    include/sotto/kernels/detail/simd/processor.hpp
+    include/sotto/kernels/detail/simd/reductions.hpp
+    include/sotto/kernels/detail/simd/require.hpp
+    include/sotto/kernels/detail/simd/unfused.hpp
+    include/sotto/kernels/detail/simd/uninitialised.hpp
+    include/sotto/kernels/detail/simd/vector.hpp
+    include/sotto/kernels/detail/top_k/collect.hpp
+    include/sotto/kernels/detail/top_k/keep_top.hpp
+    include/sotto/kernels/detail/top_k/largest_index.hpp
+    include/sotto/kernels/detail/top_k/magnitude.hpp
+    include/sotto/kernels/detail/top_k/rank_magnitude.hpp
+    include/sotto/kernels/detail/top_k/sample.hpp
+    include/sotto/kernels/detail/top_k/sources.hpp
+    include/sotto/kernels/detail/top_k/threshold_sampler.hpp
+    include/sotto/kernels/detail/top_k/top_k_search.hpp
+    include/sotto/kernels/detail/top_k/value_bins.hpp
+    include/sotto/kernels/detail/update/averaging.hpp
+    include/sotto/kernels/detail/update/delay_compensation.hpp
+    include/sotto/kernels/detail/update/entries.hpp
+    include/sotto/kernels/detail/update/exponential_mean.hpp
+    include/sotto/kernels/detail/update/gap.hpp
+    include/sotto/kernels/detail/update/momentum.hpp
+    include/sotto/kernels/detail/update/pushed_step.hpp
+    include/sotto/kernels/detail/update/updates.hpp
     include/sotto/kernels/dgc_step.hpp
-    include/sotto/kernels/digest.hpp
-    include/sotto/kernels/each_lane.hpp
-    include/sotto/kernels/elementwise.hpp
-    include/sotto/kernels/entries.hpp
-    include/sotto/kernels/exponential_mean.hpp
-    include/sotto/kernels/gap.hpp
-    include/sotto/kernels/gates.hpp
-    include/sotto/kernels/half.hpp
     include/sotto/kernels/instruction_set.hpp
-    include/sotto/kernels/keep_top.hpp
-    include/sotto/kernels/largest_index.hpp
-    include/sotto/kernels/low_rank.hpp
-    include/sotto/kernels/magnitude.hpp
-    include/sotto/kernels/momentum.hpp
-    include/sotto/kernels/normalise.hpp
-    include/sotto/kernels/one_bit.hpp
-    include/sotto/kernels/operations.hpp
-    include/sotto/kernels/orthonormalise.hpp
-    include/sotto/kernels/processor.hpp
-    include/sotto/kernels/pushed_step.hpp
-    include/sotto/kernels/quantise.hpp
-    include/sotto/kernels/quantise_block.hpp
-    include/sotto/kernels/quantise_by_norm.hpp
-    include/sotto/kernels/rank_magnitude.hpp
-    include/sotto/kernels/reductions.hpp
-    include/sotto/kernels/require.hpp
-    include/sotto/kernels/sample.hpp
-    include/sotto/kernels/scaled_signs.hpp
     include/sotto/kernels/select_top_k.hpp
     include/sotto/kernels/select_top_k_of_many.hpp
-    include/sotto/kernels/shifted_planes.hpp
-    include/sotto/kernels/signs.hpp
-    include/sotto/kernels/sources.hpp
     include/sotto/kernels/sparse_add.hpp
-    include/sotto/kernels/squash.hpp
     include/sotto/kernels/team_top_k.hpp
-    include/sotto/kernels/ternary.hpp
     include/sotto/kernels/thread_team.hpp
-    include/sotto/kernels/threshold_sampler.hpp
-    include/sotto/kernels/top_k_search.hpp
-    include/sotto/kernels/unfused.hpp
-    include/sotto/kernels/uninitialised.hpp
-    include/sotto/kernels/updates.hpp
-    include/sotto/kernels/value_bins.hpp
-    include/sotto/kernels/vector.hpp
-    include/sotto/launch/ending.hpp
+    include/sotto/launch/detail/ending.hpp
+    include/sotto/launch/detail/heard_signals.hpp
+    include/sotto/launch/detail/interfaces.hpp
+    include/sotto/launch/detail/job_mark.hpp
+    include/sotto/launch/detail/line_prefixer.hpp
+    include/sotto/launch/detail/line_sink.hpp
+    include/sotto/launch/detail/local_run.hpp
+    include/sotto/launch/detail/node_list.hpp
+    include/sotto/launch/detail/process_group.hpp
+    include/sotto/launch/detail/program_path.hpp
+    include/sotto/launch/detail/reserved_port.hpp
+    include/sotto/launch/detail/system_calls.hpp
     include/sotto/launch/environment.hpp
-    include/sotto/launch/heard_signals.hpp
-    include/sotto/launch/interfaces.hpp
-    include/sotto/launch/job_mark.hpp
-    include/sotto/launch/line_prefixer.hpp
-    include/sotto/launch/line_sink.hpp
     include/sotto/launch/local_processes.hpp
-    include/sotto/launch/local_run.hpp
-    include/sotto/launch/node_list.hpp
-    include/sotto/launch/process_group.hpp
-    include/sotto/launch/program_path.hpp
-    include/sotto/launch/reserved_port.hpp
     include/sotto/launch/supervision.hpp
-    include/sotto/launch/system_calls.hpp
+    include/sotto/logging/chrome_trace.hpp
+    include/sotto/logging/consensus_maxima.hpp
+    include/sotto/logging/detail/churn_lines.hpp
+    include/sotto/logging/detail/consensus_lines.hpp
+    include/sotto/logging/detail/json_line_checks.hpp
+    include/sotto/logging/detail/json_lines_reader.hpp
+    include/sotto/logging/detail/json_text.hpp
+    include/sotto/logging/detail/peak_memory.hpp
+    include/sotto/logging/detail/published_record.hpp
+    include/sotto/logging/detail/rank_timeline.hpp
+    include/sotto/logging/detail/recent_rounds.hpp
+    include/sotto/logging/detail/report_text.hpp
+    include/sotto/logging/detail/round_times.hpp
+    include/sotto/logging/detail/run_consensus.hpp
+    include/sotto/logging/detail/run_costs.hpp
+    include/sotto/logging/detail/run_ranks.hpp
+    include/sotto/logging/detail/run_taught.hpp
+    include/sotto/logging/detail/server_lines.hpp
+    include/sotto/logging/detail/server_summary.hpp
+    include/sotto/logging/detail/taught_lines.hpp
+    include/sotto/logging/detail/taught_record.hpp
+    include/sotto/logging/detail/taught_summary.hpp
+    include/sotto/logging/detail/write_failure.hpp
+    include/sotto/logging/joined_ranks.hpp
+    include/sotto/logging/json_lines.hpp
+    include/sotto/logging/progress_bar.hpp
+    include/sotto/logging/read_json_lines.hpp
+    include/sotto/logging/run_log.hpp
+    include/sotto/logging/run_recorder.hpp
     include/sotto/losses/cross_entropy.hpp
+    include/sotto/losses/detail/surprise.hpp
     include/sotto/losses/frequencies_of.hpp
     include/sotto/losses/loss.hpp
     include/sotto/losses/smoothed_cross_entropy.hpp
     include/sotto/losses/squared_error.hpp
-    include/sotto/losses/surprise.hpp
-    include/sotto/metrics/churn.hpp
-    include/sotto/mixing/adapt_then_combine.hpp
-    include/sotto/mixing/asynchronous_pairs.hpp
-    include/sotto/mixing/choco.hpp
-    include/sotto/mixing/d_squared.hpp
-    include/sotto/mixing/gradient_tracking.hpp
-    include/sotto/mixing/mixing_method.hpp
-    include/sotto/mixing/push_sum.hpp
-    include/sotto/mixing/quasi_global_momentum.hpp
-    include/sotto/mixing/slow_momentum.hpp
     include/sotto/optimizers/adamw.hpp
     include/sotto/optimizers/clipped.hpp
+    include/sotto/optimizers/detail/saved_names.hpp
     include/sotto/optimizers/momentum_sgd.hpp
     include/sotto/optimizers/optimizer.hpp
-    include/sotto/optimizers/saved_names.hpp
     include/sotto/optimizers/scheduled.hpp
     include/sotto/optimizers/schedules.hpp
     include/sotto/optimizers/sgd.hpp
+    include/sotto/report/advice.hpp
+    include/sotto/report/advice_calibration.hpp
+    include/sotto/report/advice_link.hpp
+    include/sotto/report/advice_transfer.hpp
+    include/sotto/report/detail/advice/advice_mirror.hpp
+    include/sotto/report/detail/charts/report_axis.hpp
+    include/sotto/report/detail/charts/report_chart.hpp
+    include/sotto/report/detail/charts/report_style.hpp
+    include/sotto/report/detail/sections/report_advice.hpp
+    include/sotto/report/detail/sections/report_calibration.hpp
+    include/sotto/report/detail/sections/report_churn.hpp
+    include/sotto/report/detail/sections/report_consensus.hpp
+    include/sotto/report/detail/sections/report_costs.hpp
+    include/sotto/report/detail/sections/report_curves.hpp
+    include/sotto/report/detail/sections/report_graph.hpp
+    include/sotto/report/detail/sections/report_overlap.hpp
+    include/sotto/report/detail/sections/report_servers.hpp
+    include/sotto/report/detail/sections/report_summary.hpp
+    include/sotto/report/detail/sections/report_teachers.hpp
+    include/sotto/report/detail/sections/report_terms.hpp
+    include/sotto/report/detail/sections/report_timeline.hpp
+    include/sotto/report/html_report.hpp
+    include/sotto/report/report.hpp
     include/sotto/sotto.hpp
     include/sotto/staleness/ada_delay.hpp
     include/sotto/staleness/delay_compensation.hpp
@@ -243,92 +270,116 @@ set(sotto_headers
     include/sotto/staleness/no_compensation.hpp
     include/sotto/staleness/staleness_compensator.hpp
     include/sotto/strategies/all_reduce.hpp
-    include/sotto/strategies/all_reduce_state.hpp
-    include/sotto/strategies/architecture_of.hpp
-    include/sotto/strategies/arrival.hpp
-    include/sotto/strategies/arrival_order.hpp
-    include/sotto/strategies/arrival_paths.hpp
-    include/sotto/strategies/attendance.hpp
-    include/sotto/strategies/changed_entries.hpp
-    include/sotto/strategies/checkpoint_exchange.hpp
     include/sotto/strategies/codistillation.hpp
-    include/sotto/strategies/codistillation_state.hpp
-    include/sotto/strategies/common_control.hpp
-    include/sotto/strategies/common_epochs.hpp
+    include/sotto/strategies/codistillation/exchanges/checkpoint_exchange.hpp
+    include/sotto/strategies/codistillation/exchanges/finished_models.hpp
+    include/sotto/strategies/codistillation/exchanges/prediction_exchange.hpp
+    include/sotto/strategies/codistillation/exchanges/teacher_exchange.hpp
+    include/sotto/strategies/codistillation/exchanges/transport_exchange.hpp
     include/sotto/strategies/consensus_report.hpp
-    include/sotto/strategies/consensus_study.hpp
-    include/sotto/strategies/copy_exchange.hpp
-    include/sotto/strategies/entry_room.hpp
-    include/sotto/strategies/entry_route.hpp
-    include/sotto/strategies/finished_models.hpp
+    include/sotto/strategies/detail/all_reduce/all_reduce_state.hpp
+    include/sotto/strategies/detail/all_reduce/entry_route.hpp
+    include/sotto/strategies/detail/all_reduce/host_lane.hpp
+    include/sotto/strategies/detail/all_reduce/lane.hpp
+    include/sotto/strategies/detail/all_reduce/shared_sum.hpp
+    include/sotto/strategies/detail/all_reduce/small_groups.hpp
+    include/sotto/strategies/detail/codistillation/architecture_of.hpp
+    include/sotto/strategies/detail/codistillation/codistillation_state.hpp
+    include/sotto/strategies/detail/codistillation/heard_model.hpp
+    include/sotto/strategies/detail/codistillation/label_knowledge.hpp
+    include/sotto/strategies/detail/codistillation/meeting_place.hpp
+    include/sotto/strategies/detail/codistillation/taught.hpp
+    include/sotto/strategies/detail/codistillation/taught_together.hpp
+    include/sotto/strategies/detail/codistillation/teacher_desk.hpp
+    include/sotto/strategies/detail/codistillation/teacher_standing.hpp
+    include/sotto/strategies/detail/codistillation/tensor_messages.hpp
+    include/sotto/strategies/detail/codistillation/transport_exchange_state.hpp
+    include/sotto/strategies/detail/common_epochs.hpp
+    include/sotto/strategies/detail/gossip/common_control.hpp
+    include/sotto/strategies/detail/gossip/consensus_study.hpp
+    include/sotto/strategies/detail/gossip/copy_exchange.hpp
+    include/sotto/strategies/detail/gossip/critical_distance.hpp
+    include/sotto/strategies/detail/gossip/gossip_links.hpp
+    include/sotto/strategies/detail/gossip/gossip_mail.hpp
+    include/sotto/strategies/detail/gossip/gossip_pairs.hpp
+    include/sotto/strategies/detail/gossip/gossip_patience.hpp
+    include/sotto/strategies/detail/gossip/gossip_peers.hpp
+    include/sotto/strategies/detail/gossip/gossip_state.hpp
+    include/sotto/strategies/detail/gossip/lost_ranks.hpp
+    include/sotto/strategies/detail/gossip/mixing_rounds.hpp
+    include/sotto/strategies/detail/gossip/peer_table.hpp
+    include/sotto/strategies/detail/gossip/peers_of_gossip.hpp
+    include/sotto/strategies/detail/gossip/round_verdicts.hpp
+    include/sotto/strategies/detail/gossip/state_handover.hpp
+    include/sotto/strategies/detail/gossip/state_snapshot.hpp
+    include/sotto/strategies/detail/gossip/wait_progress.hpp
+    include/sotto/strategies/detail/guarded.hpp
+    include/sotto/strategies/detail/local_updates/local_updates_state.hpp
+    include/sotto/strategies/detail/parameter_server/arrival.hpp
+    include/sotto/strategies/detail/parameter_server/arrival_order.hpp
+    include/sotto/strategies/detail/parameter_server/arrival_paths.hpp
+    include/sotto/strategies/detail/parameter_server/attendance.hpp
+    include/sotto/strategies/detail/parameter_server/changed_entries.hpp
+    include/sotto/strategies/detail/parameter_server/entry_room.hpp
+    include/sotto/strategies/detail/parameter_server/kept_versions.hpp
+    include/sotto/strategies/detail/parameter_server/memory_of_server.hpp
+    include/sotto/strategies/detail/parameter_server/parameter_server_state.hpp
+    include/sotto/strategies/detail/parameter_server/pushed_entries.hpp
+    include/sotto/strategies/detail/parameter_server/pushed_gradient.hpp
+    include/sotto/strategies/detail/parameter_server/served_push.hpp
+    include/sotto/strategies/detail/parameter_server/server_link.hpp
+    include/sotto/strategies/detail/parameter_server/server_roles.hpp
+    include/sotto/strategies/detail/parameter_server/serving_rank.hpp
+    include/sotto/strategies/detail/parameter_server/shard_server.hpp
+    include/sotto/strategies/detail/parameter_server/staleness_counts.hpp
+    include/sotto/strategies/detail/rank_loss.hpp
+    include/sotto/strategies/detail/server_memory.hpp
+    include/sotto/strategies/detail/shard.hpp
+    include/sotto/strategies/detail/step_by_entries.hpp
+    include/sotto/strategies/detail/steps_by_parts.hpp
+    include/sotto/strategies/detail/stopwatch.hpp
+    include/sotto/strategies/detail/task.hpp
+    include/sotto/strategies/detail/under_way.hpp
+    include/sotto/strategies/detail/work_of_gradient.hpp
     include/sotto/strategies/gossip.hpp
-    include/sotto/strategies/gossip_links.hpp
-    include/sotto/strategies/gossip_mail.hpp
-    include/sotto/strategies/gossip_pairs.hpp
-    include/sotto/strategies/gossip_patience.hpp
-    include/sotto/strategies/gossip_peers.hpp
-    include/sotto/strategies/gossip_state.hpp
-    include/sotto/strategies/guarded.hpp
-    include/sotto/strategies/heard_model.hpp
-    include/sotto/strategies/host_lane.hpp
-    include/sotto/strategies/kept_versions.hpp
-    include/sotto/strategies/label_knowledge.hpp
-    include/sotto/strategies/lane.hpp
+    include/sotto/strategies/gossip/control/consensus_band.hpp
+    include/sotto/strategies/gossip/control/consensus_control.hpp
+    include/sotto/strategies/gossip/control/consensus_controller.hpp
+    include/sotto/strategies/gossip/control/control_phases.hpp
+    include/sotto/strategies/gossip/control/exact_consensus_control.hpp
+    include/sotto/strategies/gossip/control/exact_mean.hpp
+    include/sotto/strategies/gossip/control/fixed_rounds.hpp
+    include/sotto/strategies/gossip/control/fraction_of_maximum.hpp
+    include/sotto/strategies/gossip/mixing/adapt_then_combine.hpp
+    include/sotto/strategies/gossip/mixing/asynchronous_pairs.hpp
+    include/sotto/strategies/gossip/mixing/choco.hpp
+    include/sotto/strategies/gossip/mixing/d_squared.hpp
+    include/sotto/strategies/gossip/mixing/gradient_tracking.hpp
+    include/sotto/strategies/gossip/mixing/mixing_method.hpp
+    include/sotto/strategies/gossip/mixing/push_sum.hpp
+    include/sotto/strategies/gossip/mixing/quasi_global_momentum.hpp
+    include/sotto/strategies/gossip/mixing/slow_momentum.hpp
     include/sotto/strategies/local_updates.hpp
-    include/sotto/strategies/local_updates_state.hpp
-    include/sotto/strategies/lost_ranks.hpp
-    include/sotto/strategies/meeting_place.hpp
-    include/sotto/strategies/memory_of_server.hpp
-    include/sotto/strategies/mixing_rounds.hpp
     include/sotto/strategies/model_groups.hpp
     include/sotto/strategies/parameter_server.hpp
-    include/sotto/strategies/parameter_server_state.hpp
-    include/sotto/strategies/peer_table.hpp
-    include/sotto/strategies/peers_of_gossip.hpp
-    include/sotto/strategies/prediction_exchange.hpp
-    include/sotto/strategies/pushed_entries.hpp
-    include/sotto/strategies/pushed_gradient.hpp
+    include/sotto/strategies/parameter_server/consistency/asynchronous.hpp
+    include/sotto/strategies/parameter_server/consistency/bulk_synchronous.hpp
+    include/sotto/strategies/parameter_server/consistency/consistency.hpp
+    include/sotto/strategies/parameter_server/consistency/detail/worker_clocks.hpp
+    include/sotto/strategies/parameter_server/consistency/dynamic_stale_synchronous.hpp
+    include/sotto/strategies/parameter_server/consistency/stale_synchronous.hpp
     include/sotto/strategies/random_pairs.hpp
-    include/sotto/strategies/rank_loss.hpp
     include/sotto/strategies/round_report.hpp
-    include/sotto/strategies/round_verdicts.hpp
-    include/sotto/strategies/served_push.hpp
-    include/sotto/strategies/server_link.hpp
-    include/sotto/strategies/server_memory.hpp
     include/sotto/strategies/server_report.hpp
-    include/sotto/strategies/server_roles.hpp
-    include/sotto/strategies/serving_rank.hpp
-    include/sotto/strategies/shard.hpp
-    include/sotto/strategies/shard_server.hpp
-    include/sotto/strategies/shared_sum.hpp
-    include/sotto/strategies/small_groups.hpp
-    include/sotto/strategies/staleness_counts.hpp
-    include/sotto/strategies/state_handover.hpp
-    include/sotto/strategies/state_snapshot.hpp
-    include/sotto/strategies/step_by_entries.hpp
-    include/sotto/strategies/steps_by_parts.hpp
-    include/sotto/strategies/stopwatch.hpp
     include/sotto/strategies/strategy.hpp
-    include/sotto/strategies/task.hpp
-    include/sotto/strategies/taught.hpp
-    include/sotto/strategies/taught_together.hpp
-    include/sotto/strategies/teacher_desk.hpp
-    include/sotto/strategies/teacher_exchange.hpp
-    include/sotto/strategies/teacher_standing.hpp
-    include/sotto/strategies/tensor_messages.hpp
-    include/sotto/strategies/transport_exchange.hpp
-    include/sotto/strategies/transport_exchange_state.hpp
-    include/sotto/strategies/under_way.hpp
-    include/sotto/strategies/wait_progress.hpp
-    include/sotto/strategies/work_of_gradient.hpp
     include/sotto/topologies/complete.hpp
-    include/sotto/topologies/connected.hpp
+    include/sotto/topologies/detail/connected.hpp
+    include/sotto/topologies/detail/live_weight.hpp
+    include/sotto/topologies/detail/mixing_graph.hpp
     include/sotto/topologies/edge_list.hpp
     include/sotto/topologies/exponential.hpp
     include/sotto/topologies/hypercube.hpp
     include/sotto/topologies/lazy.hpp
-    include/sotto/topologies/live_weight.hpp
-    include/sotto/topologies/mixing_graph.hpp
     include/sotto/topologies/mixing_matrix.hpp
     include/sotto/topologies/random_matching.hpp
     include/sotto/topologies/random_regular.hpp
@@ -338,229 +389,183 @@ set(sotto_headers
     include/sotto/topologies/topology.hpp
     include/sotto/topologies/torus.hpp
     include/sotto/topologies/tree.hpp
-    include/sotto/trainer/advice.hpp
-    include/sotto/trainer/advice_calibration.hpp
-    include/sotto/trainer/advice_link.hpp
-    include/sotto/trainer/advice_mirror.hpp
-    include/sotto/trainer/advice_transfer.hpp
-    include/sotto/trainer/agreement.hpp
-    include/sotto/trainer/batch_reader.hpp
     include/sotto/trainer/begun_from.hpp
     include/sotto/trainer/callback.hpp
     include/sotto/trainer/checkpoints.hpp
-    include/sotto/trainer/chrome_trace.hpp
-    include/sotto/trainer/churn_lines.hpp
-    include/sotto/trainer/consensus_lines.hpp
-    include/sotto/trainer/consensus_maxima.hpp
+    include/sotto/trainer/detail/agreement.hpp
+    include/sotto/trainer/detail/batch_reader.hpp
+    include/sotto/trainer/detail/checkpointing/resuming.hpp
+    include/sotto/trainer/detail/checkpointing/run_chance.hpp
+    include/sotto/trainer/detail/checkpointing/run_keeper.hpp
+    include/sotto/trainer/detail/checkpointing/run_place.hpp
+    include/sotto/trainer/detail/checkpointing/saved_state.hpp
+    include/sotto/trainer/detail/checkpointing/saving.hpp
+    include/sotto/trainer/detail/evaluator.hpp
+    include/sotto/trainer/detail/fit_progress.hpp
+    include/sotto/trainer/detail/fit_request.hpp
+    include/sotto/trainer/detail/learnt_by_all.hpp
+    include/sotto/trainer/detail/located.hpp
+    include/sotto/trainer/detail/model_buffers.hpp
+    include/sotto/trainer/detail/model_path.hpp
+    include/sotto/trainer/detail/run_description.hpp
+    include/sotto/trainer/detail/strategy_info.hpp
+    include/sotto/trainer/detail/tensor_names.hpp
     include/sotto/trainer/early_stop.hpp
-    include/sotto/trainer/evaluator.hpp
-    include/sotto/trainer/fit_progress.hpp
-    include/sotto/trainer/fit_request.hpp
-    include/sotto/trainer/html_report.hpp
-    include/sotto/trainer/joined_ranks.hpp
-    include/sotto/trainer/json_line_checks.hpp
-    include/sotto/trainer/json_lines.hpp
-    include/sotto/trainer/json_lines_reader.hpp
-    include/sotto/trainer/json_text.hpp
-    include/sotto/trainer/learnt_by_all.hpp
-    include/sotto/trainer/located.hpp
     include/sotto/trainer/mean_parameters.hpp
-    include/sotto/trainer/model_buffers.hpp
-    include/sotto/trainer/model_path.hpp
     include/sotto/trainer/options.hpp
-    include/sotto/trainer/peak_memory.hpp
-    include/sotto/trainer/progress_bar.hpp
     include/sotto/trainer/publish.hpp
-    include/sotto/trainer/published_record.hpp
-    include/sotto/trainer/rank_timeline.hpp
-    include/sotto/trainer/read_json_lines.hpp
-    include/sotto/trainer/recent_rounds.hpp
-    include/sotto/trainer/report.hpp
-    include/sotto/trainer/report_advice.hpp
-    include/sotto/trainer/report_axis.hpp
-    include/sotto/trainer/report_calibration.hpp
-    include/sotto/trainer/report_chart.hpp
-    include/sotto/trainer/report_churn.hpp
-    include/sotto/trainer/report_consensus.hpp
-    include/sotto/trainer/report_costs.hpp
-    include/sotto/trainer/report_curves.hpp
-    include/sotto/trainer/report_graph.hpp
-    include/sotto/trainer/report_overlap.hpp
-    include/sotto/trainer/report_servers.hpp
-    include/sotto/trainer/report_style.hpp
-    include/sotto/trainer/report_summary.hpp
-    include/sotto/trainer/report_teachers.hpp
-    include/sotto/trainer/report_terms.hpp
-    include/sotto/trainer/report_text.hpp
-    include/sotto/trainer/report_timeline.hpp
     include/sotto/trainer/reports.hpp
     include/sotto/trainer/resume_report.hpp
-    include/sotto/trainer/resuming.hpp
-    include/sotto/trainer/round_times.hpp
-    include/sotto/trainer/run_chance.hpp
-    include/sotto/trainer/run_consensus.hpp
-    include/sotto/trainer/run_costs.hpp
-    include/sotto/trainer/run_description.hpp
-    include/sotto/trainer/run_keeper.hpp
-    include/sotto/trainer/run_log.hpp
-    include/sotto/trainer/run_place.hpp
-    include/sotto/trainer/run_ranks.hpp
-    include/sotto/trainer/run_recorder.hpp
-    include/sotto/trainer/run_taught.hpp
     include/sotto/trainer/save_model.hpp
-    include/sotto/trainer/saved_state.hpp
-    include/sotto/trainer/saving.hpp
-    include/sotto/trainer/server_lines.hpp
-    include/sotto/trainer/server_summary.hpp
-    include/sotto/trainer/strategy_info.hpp
-    include/sotto/trainer/taught_lines.hpp
-    include/sotto/trainer/taught_record.hpp
-    include/sotto/trainer/taught_summary.hpp
-    include/sotto/trainer/tensor_names.hpp
     include/sotto/trainer/trainer.hpp
-    include/sotto/trainer/write_failure.hpp
-    include/sotto/transports/age_list.hpp
     include/sotto/transports/ballot_transport.hpp
-    include/sotto/transports/blame.hpp
-    include/sotto/transports/control_stream.hpp
+    include/sotto/transports/detail/in_process/in_process_hub.hpp
+    include/sotto/transports/detail/in_process/in_process_mailbox.hpp
+    include/sotto/transports/detail/messaging/age_list.hpp
+    include/sotto/transports/detail/messaging/blame.hpp
+    include/sotto/transports/detail/messaging/control_stream.hpp
+    include/sotto/transports/detail/messaging/handshake.hpp
+    include/sotto/transports/detail/messaging/link_terms.hpp
+    include/sotto/transports/detail/messaging/liveness.hpp
+    include/sotto/transports/detail/messaging/membership.hpp
+    include/sotto/transports/detail/messaging/membership_words.hpp
+    include/sotto/transports/detail/messaging/message_board.hpp
+    include/sotto/transports/detail/messaging/message_exchange.hpp
+    include/sotto/transports/detail/messaging/message_link.hpp
+    include/sotto/transports/detail/messaging/message_memory.hpp
+    include/sotto/transports/detail/messaging/ordered_list.hpp
+    include/sotto/transports/detail/messaging/outgoing_frame.hpp
+    include/sotto/transports/detail/messaging/ring_queue.hpp
+    include/sotto/transports/detail/messaging/send_progress.hpp
+    include/sotto/transports/detail/messaging/tag_lists.hpp
+    include/sotto/transports/detail/packets/packet_ends.hpp
+    include/sotto/transports/detail/packets/packet_membership.hpp
+    include/sotto/transports/detail/packets/packet_stream.hpp
+    include/sotto/transports/detail/packets/packet_streams.hpp
+    include/sotto/transports/detail/packets/staged_collectives.hpp
+    include/sotto/transports/detail/simulated/rank_queue.hpp
+    include/sotto/transports/detail/simulated/simulated_network.hpp
+    include/sotto/transports/detail/simulated/simulated_parts.hpp
+    include/sotto/transports/detail/simulated/strand.hpp
+    include/sotto/transports/detail/simulated/virtual_time.hpp
+    include/sotto/transports/detail/tcp/tcp_address.hpp
+    include/sotto/transports/detail/tcp/tcp_connections.hpp
+    include/sotto/transports/detail/tcp/tcp_context.hpp
+    include/sotto/transports/detail/tcp/tcp_control.hpp
+    include/sotto/transports/detail/tcp/tcp_gathering.hpp
+    include/sotto/transports/detail/tcp/tcp_greeter.hpp
+    include/sotto/transports/detail/tcp/tcp_join.hpp
+    include/sotto/transports/detail/tcp/tcp_leader_search.hpp
+    include/sotto/transports/detail/tcp/tcp_links.hpp
+    include/sotto/transports/detail/tcp/tcp_listener.hpp
+    include/sotto/transports/detail/tcp/tcp_opening.hpp
+    include/sotto/transports/detail/tcp/tcp_peer_user.hpp
+    include/sotto/transports/detail/tcp/tcp_rendezvous.hpp
+    include/sotto/transports/detail/tcp/tcp_resolver.hpp
+    include/sotto/transports/detail/tcp/tcp_security.hpp
+    include/sotto/transports/detail/tcp/tcp_socket.hpp
     include/sotto/transports/fail_with_exception.hpp
     include/sotto/transports/group.hpp
-    include/sotto/transports/handshake.hpp
     include/sotto/transports/in_process.hpp
-    include/sotto/transports/in_process_hub.hpp
-    include/sotto/transports/in_process_mailbox.hpp
-    include/sotto/transports/link_terms.hpp
-    include/sotto/transports/liveness.hpp
-    include/sotto/transports/membership.hpp
-    include/sotto/transports/membership_words.hpp
-    include/sotto/transports/message_board.hpp
-    include/sotto/transports/message_exchange.hpp
-    include/sotto/transports/message_link.hpp
-    include/sotto/transports/message_memory.hpp
+    include/sotto/transports/in_process_options.hpp
     include/sotto/transports/metered.hpp
     include/sotto/transports/mpi_options.hpp
-    include/sotto/transports/ordered_list.hpp
-    include/sotto/transports/outgoing_frame.hpp
-    include/sotto/transports/packet_ends.hpp
     include/sotto/transports/packet_library.hpp
-    include/sotto/transports/packet_membership.hpp
     include/sotto/transports/packet_options.hpp
-    include/sotto/transports/packet_stream.hpp
-    include/sotto/transports/packet_streams.hpp
     include/sotto/transports/packet_transport.hpp
-    include/sotto/transports/rank_queue.hpp
     include/sotto/transports/remarks.hpp
-    include/sotto/transports/ring_queue.hpp
     include/sotto/transports/run_in_process.hpp
     include/sotto/transports/run_simulated.hpp
-    include/sotto/transports/send_progress.hpp
     include/sotto/transports/simulated.hpp
     include/sotto/transports/simulated_faults.hpp
-    include/sotto/transports/simulated_network.hpp
     include/sotto/transports/simulated_options.hpp
-    include/sotto/transports/simulated_parts.hpp
     include/sotto/transports/simulated_trace.hpp
     include/sotto/transports/speeds.hpp
-    include/sotto/transports/staged_collectives.hpp
-    include/sotto/transports/strand.hpp
-    include/sotto/transports/tag_lists.hpp
     include/sotto/transports/tcp.hpp
-    include/sotto/transports/tcp_address.hpp
-    include/sotto/transports/tcp_connections.hpp
-    include/sotto/transports/tcp_context.hpp
-    include/sotto/transports/tcp_control.hpp
-    include/sotto/transports/tcp_gathering.hpp
-    include/sotto/transports/tcp_greeter.hpp
-    include/sotto/transports/tcp_join.hpp
-    include/sotto/transports/tcp_leader_search.hpp
-    include/sotto/transports/tcp_links.hpp
-    include/sotto/transports/tcp_listener.hpp
-    include/sotto/transports/tcp_opening.hpp
     include/sotto/transports/tcp_options.hpp
-    include/sotto/transports/tcp_peer_user.hpp
-    include/sotto/transports/tcp_rendezvous.hpp
-    include/sotto/transports/tcp_resolver.hpp
-    include/sotto/transports/tcp_security.hpp
-    include/sotto/transports/tcp_socket.hpp
     include/sotto/transports/tolerant_transport.hpp
     include/sotto/transports/transport.hpp
-    include/sotto/transports/virtual_time.hpp
     include/sotto/version.hpp
-    include/sotto/wire/bitmap_code.hpp
-    include/sotto/wire/bits.hpp
-    include/sotto/wire/codebook_block.hpp
-    include/sotto/wire/coding_loop.hpp
     include/sotto/wire/dense_block.hpp
-    include/sotto/wire/frame.hpp
-    include/sotto/wire/gap_classes.hpp
-    include/sotto/wire/gap_pair.hpp
-    include/sotto/wire/gap_reading.hpp
-    include/sotto/wire/gap_survey.hpp
-    include/sotto/wire/gaps.hpp
-    include/sotto/wire/gossip_word.hpp
-    include/sotto/wire/hello.hpp
-    include/sotto/wire/index_code.hpp
-    include/sotto/wire/index_pair.hpp
-    include/sotto/wire/little_endian.hpp
-    include/sotto/wire/membership_report.hpp
-    include/sotto/wire/model_message.hpp
-    include/sotto/wire/prefix_code.hpp
-    include/sotto/wire/push.hpp
-    include/sotto/wire/quantised_block.hpp
-    include/sotto/wire/rank_table.hpp
-    include/sotto/wire/rice_code.hpp
-    include/sotto/wire/saturated.hpp
-    include/sotto/wire/sign_block.hpp
-    include/sotto/wire/sorted_counts.hpp
+    include/sotto/wire/detail/blocks/codebook_block.hpp
+    include/sotto/wire/detail/blocks/quantised_block.hpp
+    include/sotto/wire/detail/blocks/saturated.hpp
+    include/sotto/wire/detail/blocks/sign_block.hpp
+    include/sotto/wire/detail/blocks/sparse_pair.hpp
+    include/sotto/wire/detail/coding/bitmap_code.hpp
+    include/sotto/wire/detail/coding/bits.hpp
+    include/sotto/wire/detail/coding/coding_loop.hpp
+    include/sotto/wire/detail/coding/gap_classes.hpp
+    include/sotto/wire/detail/coding/gap_pair.hpp
+    include/sotto/wire/detail/coding/gap_reading.hpp
+    include/sotto/wire/detail/coding/gap_survey.hpp
+    include/sotto/wire/detail/coding/gaps.hpp
+    include/sotto/wire/detail/coding/index_code.hpp
+    include/sotto/wire/detail/coding/index_pair.hpp
+    include/sotto/wire/detail/coding/little_endian.hpp
+    include/sotto/wire/detail/coding/prefix_code.hpp
+    include/sotto/wire/detail/coding/rice_code.hpp
+    include/sotto/wire/detail/coding/sorted_counts.hpp
+    include/sotto/wire/detail/coding/varint.hpp
+    include/sotto/wire/detail/protocols/frame.hpp
+    include/sotto/wire/detail/protocols/gossip_word.hpp
+    include/sotto/wire/detail/protocols/hello.hpp
+    include/sotto/wire/detail/protocols/membership_report.hpp
+    include/sotto/wire/detail/protocols/model_message.hpp
+    include/sotto/wire/detail/protocols/push.hpp
+    include/sotto/wire/detail/protocols/rank_table.hpp
+    include/sotto/wire/detail/protocols/word.hpp
     include/sotto/wire/sparse_block.hpp
-    include/sotto/wire/sparse_pair.hpp
-    include/sotto/wire/value_format.hpp
-    include/sotto/wire/varint.hpp
-    include/sotto/wire/word.hpp)
+    include/sotto/wire/value_format.hpp)
 
 # Installed with sotto::models, which has what they need.
 set(sotto_models_headers
     include/sotto/data/augmented.hpp
-    include/sotto/data/cifar10.hpp
     include/sotto/data/dataset.hpp
+    include/sotto/data/detail/cifar10.hpp
+    include/sotto/data/detail/glyphs.hpp
+    include/sotto/data/detail/gunzip.hpp
+    include/sotto/data/detail/idx.hpp
+    include/sotto/data/detail/pen.hpp
+    include/sotto/data/detail/read_file.hpp
     include/sotto/data/digits.hpp
     include/sotto/data/dirichlet_split.hpp
-    include/sotto/data/glyphs.hpp
-    include/sotto/data/gunzip.hpp
-    include/sotto/data/idx.hpp
     include/sotto/data/labelled_batch.hpp
     include/sotto/data/labelled_set.hpp
     include/sotto/data/noisy_labels.hpp
-    include/sotto/data/pen.hpp
     include/sotto/data/read_cifar10.hpp
-    include/sotto/data/read_file.hpp
     include/sotto/data/read_idx.hpp
     include/sotto/data/read_text.hpp
     include/sotto/data/sampler.hpp
     include/sotto/data/text_set.hpp
     include/sotto/data/vocabulary.hpp
     include/sotto/models/character_lstm.hpp
+    include/sotto/models/churn.hpp
+    include/sotto/models/detail/predict_with.hpp
     include/sotto/models/ensemble.hpp
     include/sotto/models/gradient_source.hpp
     include/sotto/models/lenet.hpp
     include/sotto/models/mlp.hpp
-    include/sotto/models/predict_with.hpp
     include/sotto/models/residual_cnn.hpp
     include/sotto/models/sequential.hpp
     include/sotto/models/softmax_regression.hpp
-    include/sotto/nn/activation.hpp
-    include/sotto/nn/affine.hpp
     include/sotto/nn/average_pool2d.hpp
     include/sotto/nn/batch_norm.hpp
-    include/sotto/nn/blas.hpp
-    include/sotto/nn/blas_memory.hpp
     include/sotto/nn/blueprint.hpp
-    include/sotto/nn/bordered.hpp
-    include/sotto/nn/buffer.hpp
     include/sotto/nn/chain.hpp
     include/sotto/nn/conv2d.hpp
     include/sotto/nn/dense.hpp
-    include/sotto/nn/direct_convolution.hpp
+    include/sotto/nn/detail/activation.hpp
+    include/sotto/nn/detail/affine.hpp
+    include/sotto/nn/detail/blas.hpp
+    include/sotto/nn/detail/blas_memory.hpp
+    include/sotto/nn/detail/bordered.hpp
+    include/sotto/nn/detail/buffer.hpp
+    include/sotto/nn/detail/direct_convolution.hpp
+    include/sotto/nn/detail/lstm_layer.hpp
+    include/sotto/nn/detail/patches.hpp
+    include/sotto/nn/detail/rows.hpp
+    include/sotto/nn/detail/widen.hpp
     include/sotto/nn/drop_connect.hpp
     include/sotto/nn/dropout.hpp
     include/sotto/nn/embedding.hpp
@@ -569,19 +574,15 @@ set(sotto_models_headers
     include/sotto/nn/identity.hpp
     include/sotto/nn/layer.hpp
     include/sotto/nn/lstm.hpp
-    include/sotto/nn/lstm_layer.hpp
     include/sotto/nn/max_pool2d.hpp
     include/sotto/nn/pass.hpp
-    include/sotto/nn/patches.hpp
     include/sotto/nn/relu.hpp
     include/sotto/nn/repeated.hpp
     include/sotto/nn/residual.hpp
-    include/sotto/nn/rows.hpp
     include/sotto/nn/rowwise.hpp
     include/sotto/nn/shape.hpp
     include/sotto/nn/sigmoid.hpp
     include/sotto/nn/tanh.hpp
-    include/sotto/nn/widen.hpp
     include/sotto/nn/xtensor.hpp)
 
 # With sotto::tls.
@@ -590,16 +591,16 @@ set(sotto_tls_headers
 
 # With sotto::mpi.
 set(sotto_mpi_headers
-    include/sotto/transports/mpi.hpp
-    include/sotto/transports/mpi_library.hpp
-    include/sotto/transports/mpi_session.hpp)
+    include/sotto/transports/detail/mpi/mpi_library.hpp
+    include/sotto/transports/detail/mpi/mpi_session.hpp
+    include/sotto/transports/mpi.hpp)
 
 # With sotto::torch.
 set(sotto_torch_headers
+    include/sotto/adapters/detail/torch_forward.hpp
+    include/sotto/adapters/detail/torch_gradients.hpp
+    include/sotto/adapters/detail/torch_library.hpp
+    include/sotto/adapters/detail/torch_memory.hpp
+    include/sotto/adapters/detail/torch_parts.hpp
     include/sotto/adapters/torch.hpp
-    include/sotto/adapters/torch_forward.hpp
-    include/sotto/adapters/torch_gradients.hpp
-    include/sotto/adapters/torch_library.hpp
-    include/sotto/adapters/torch_loss.hpp
-    include/sotto/adapters/torch_memory.hpp
-    include/sotto/adapters/torch_parts.hpp)
+    include/sotto/adapters/torch_loss.hpp)

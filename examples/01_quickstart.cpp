@@ -1,10 +1,10 @@
 // Four workers learn to read digits, sending whole gradients and then by Deep Gradient Compression.
 
 #include <sotto/sotto.hpp>
-#include <sotto/trainer/chrome_trace.hpp>
-#include <sotto/trainer/json_lines.hpp>
-#include <sotto/trainer/read_json_lines.hpp>
-#include <sotto/trainer/report.hpp>
+#include <sotto/logging/chrome_trace.hpp>
+#include <sotto/logging/json_lines.hpp>
+#include <sotto/logging/read_json_lines.hpp>
+#include <sotto/report/report.hpp>
 
 #include <cstdint>
 #include <cstdio>

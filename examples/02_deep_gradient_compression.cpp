@@ -2,7 +2,7 @@
 
 #include <sotto/models/lenet.hpp>
 #include <sotto/sotto.hpp>
-#include <sotto/trainer/json_lines.hpp>
+#include <sotto/logging/json_lines.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -141,7 +141,7 @@ void with_memory(const settings& s, auto selector) {
     const momentum_sgd with_momentum{
         .learning_rate = s.rate, .momentum = s.momentum, .nesterov = s.nesterov};
     switch (s.memory) {
-        case remembered::nothing: return with_model(s, with_momentum, selector, no_memory{});
+        case remembered::nothing: return with_model(s, with_momentum, selector, sotto::no_memory{});
         case remembered::residual: return with_model(s, with_momentum, selector, residual{});
         case remembered::momentum:
             return with_model(

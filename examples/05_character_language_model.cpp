@@ -76,7 +76,7 @@ std::string write_on(Model& model, std::span<const float> parameters,
 
 int learn_and_write(const settings& s) {
     using namespace sotto;
-    const data::text_windows windows{.length = s.model.length};
+    const sotto::data::text_windows windows{.length = s.model.length};
     const auto text =
         s.text.empty()
             ? data::text_set(sums_in_words(s.quick ? 40'000 : 200'000, random_stream{1}), windows)

@@ -3,9 +3,9 @@
 // workers that never wait, without and with a correction: how long each takes to a target loss.
 
 #include <sotto/sotto.hpp>
-#include <sotto/trainer/joined_ranks.hpp>
-#include <sotto/trainer/report.hpp>
-#include <sotto/trainer/run_recorder.hpp>
+#include <sotto/logging/joined_ranks.hpp>
+#include <sotto/report/report.hpp>
+#include <sotto/logging/run_recorder.hpp>
 #include <sotto/transports/run_simulated.hpp>
 
 #include <CLI/CLI.hpp>
@@ -57,7 +57,7 @@ outcome train(const settings& s, const auto& strategy) {
     run_simulated(s.transport.workers, network, [&](simulated& transport) {
         models::mlp model{784, 64, 10};
         trainer trainer{model, strategy, transport, s.training};
-        evaluator<models::mlp<>, simulated> measuring(256, transport);
+        sotto::detail::evaluator<models::mlp<>, simulated> measuring(256, transport);
         // Not beyond the trainer that it reads, also where that ends by an exception.
         struct until_end {
             std::optional<at_server>* shown;
@@ -168,7 +168,7 @@ int main(int argc, char** argv) {
             parameter_server{by, asynchronous{}, no_compensation{}, none{}, servers});
         row("asynchronous, delay compensated (DC-ASGD-a)",
             parameter_server{by, asynchronous{}, delay_compensation_adaptive{}, none{}, servers});
-        write_report(runs, s.report, {.title = "One slow worker, and ways to live with it"});
+        sotto::write_report(runs, s.report, {.title = "One slow worker, and ways to live with it"});
         std::printf("Who computed, waited and sent: %s\n",
                     std::filesystem::absolute(s.report).c_str());
         return 0;

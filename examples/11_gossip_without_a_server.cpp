@@ -4,11 +4,11 @@
 // apart.
 
 #include <sotto/sotto.hpp>
-#include <sotto/trainer/consensus_maxima.hpp>
-#include <sotto/trainer/joined_ranks.hpp>
-#include <sotto/trainer/json_lines.hpp>
-#include <sotto/trainer/report.hpp>
-#include <sotto/trainer/run_ranks.hpp>
+#include <sotto/logging/consensus_maxima.hpp>
+#include <sotto/logging/joined_ranks.hpp>
+#include <sotto/logging/json_lines.hpp>
+#include <sotto/report/report.hpp>
+#include <sotto/logging/detail/run_ranks.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -63,7 +63,7 @@ public:
     private:
         template <class State>
         static double contraction_of(const State& of) {
-            if constexpr (sotto::topologies::tells_mean_contraction<State>)
+            if constexpr (sotto::detail::topologies::tells_mean_contraction<State>)
                 return of.mean_contraction();
             else
                 return std::numeric_limits<double>::quiet_NaN();
@@ -139,14 +139,17 @@ public:
 
     template <sotto::consensus_controller Control>
     chosen_control(std::string name, const Control& of)
-        : name_(std::move(name)), needs_gap_(sotto::controlling::needs_gap(of)), bind_([of] {
+        : name_(std::move(name)),
+          needs_gap_(sotto::detail::controlling::needs_gap(of)),
+          bind_([of] {
               const auto by = std::make_shared<sotto::controller_state<Control>>(of.bind());
-              return state{[by](const auto& where) { return by->needs(where); },
-                           [by](const auto& where, double rate) {
-                               return sotto::controlling::wants_one(*by, where, rate);
-                           },
-                           [by](const auto& now) { return by->wants_another(now); },
-                           [by](const auto& now) { return sotto::controlling::target(*by, now); }};
+              return state{
+                  [by](const auto& where) { return by->needs(where); },
+                  [by](const auto& where, double rate) {
+                      return sotto::detail::controlling::wants_one(*by, where, rate);
+                  },
+                  [by](const auto& now) { return by->wants_another(now); },
+                  [by](const auto& now) { return sotto::detail::controlling::target(*by, now); }};
           }) {}
 
     state bind() const { return bind_(); }
@@ -203,7 +206,7 @@ void say_what_runs(const settings& s) {
 /// What went over the wire, as far as logs of ranks are here.
 void say_what_was_sent(const settings& s, const sotto::run_log& run) {
     const auto mib = [](double bytes) { return bytes / (1024.0 * 1024.0); };
-    const sotto::sent_by_ranks sent = sotto::sent_by(run.ranks);
+    const sotto::detail::sent_by_ranks sent = sotto::detail::sent_by(run.ranks);
     if (sent.known < 2)
         std::printf("rank %d sent %.2f MiB", run.about.rank, mib(run.total.bytes_sent));
     else if (sent.alike())
@@ -213,7 +216,7 @@ void say_what_was_sent(const settings& s, const sotto::run_log& run) {
                     sent.known, mib(sent.mean), sent.rank, mib(sent.most));
     std::printf(" in %lld steps\n", static_cast<long long>(run.steps));
     double study = 0.0;
-    for (const sotto::rank_total& r : run.ranks)
+    for (const sotto::detail::rank_total& r : run.ranks)
         study += r.total.study_bytes / static_cast<double>(run.ranks.size());
     if (study > 0.0)
         std::printf("  of that %.2f MiB to measure distances exactly, %s\n", mib(study),
@@ -260,7 +263,7 @@ void train(const settings& s, const Strategy& strategy) {
                 static_cast<long long>(s.every), static_cast<long long>(report.steps));
         const run_log run = read_json_lines_of_ranks(s.log);
         say_what_was_sent(s, run);
-        write_report(run, s.report, {.title = "Gossip on a graph"});
+        sotto::write_report(run, s.report, {.title = "Gossip on a graph"});
         std::printf("Who mixes with whom, and how far ranks were apart: %s\n",
                     std::filesystem::absolute(s.report).c_str());
     });

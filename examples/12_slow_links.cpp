@@ -4,11 +4,11 @@
 // what it sends, where it ends.
 
 #include <sotto/sotto.hpp>
-#include <sotto/trainer/advice.hpp>
-#include <sotto/trainer/joined_ranks.hpp>
-#include <sotto/trainer/report.hpp>
-#include <sotto/trainer/run_ranks.hpp>
-#include <sotto/trainer/run_recorder.hpp>
+#include <sotto/report/advice.hpp>
+#include <sotto/logging/joined_ranks.hpp>
+#include <sotto/report/report.hpp>
+#include <sotto/logging/detail/run_ranks.hpp>
+#include <sotto/logging/run_recorder.hpp>
 #include <sotto/transports/run_simulated.hpp>
 
 #include <CLI/CLI.hpp>
@@ -116,7 +116,7 @@ int main(int argc, char** argv) {
         const auto row = [&](const char* name, const auto& strategy) {
             outcome found = train(s, strategy);
             steps = found.steps;
-            const sent_by_ranks sent = sent_by(found.log.ranks);
+            const sotto::detail::sent_by_ranks sent = sent_by(found.log.ranks);
             found.log.name = name;
             runs.push_back(std::move(found.log));
             std::printf("%-40s %10.2f %15.3f %8.3f %8.3f %8.2f %%\n", name, found.seconds,
@@ -142,7 +142,7 @@ int main(int argc, char** argv) {
         // From rank to rank goes a message over two lines.
         const network_link link{.bytes_per_second = 1.25e5 * s.megabits,
                                 .latency_seconds = 2e-3 * s.milliseconds};
-        write_report(runs, s.report, {.title = "One job over slow links", .link = link});
+        sotto::write_report(runs, s.report, {.title = "One job over slow links", .link = link});
         std::printf("Where the time went: %s\n", std::filesystem::absolute(s.report).c_str());
         return 0;
     });

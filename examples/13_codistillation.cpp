@@ -4,10 +4,10 @@
 // less.
 
 #include <sotto/sotto.hpp>
-#include <sotto/trainer/joined_ranks.hpp>
-#include <sotto/trainer/json_lines.hpp>
-#include <sotto/trainer/model_path.hpp>
-#include <sotto/trainer/report.hpp>
+#include <sotto/logging/joined_ranks.hpp>
+#include <sotto/logging/json_lines.hpp>
+#include <sotto/trainer/detail/model_path.hpp>
+#include <sotto/report/report.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -86,7 +86,7 @@ struct chosen_weight {
     std::string name;
     std::function<double(std::int64_t)> of_step;
 
-    template <sotto::distillation_weight Weight>
+    template <sotto::detail::distillation_weight Weight>
     chosen_weight(std::string called, Weight of)
         : name(std::move(called)), of_step([of](std::int64_t step) { return of.at(step); }) {
         of.check();
@@ -107,9 +107,9 @@ chosen_weight weight_of(const settings& s) {
 
 /// And of exchanges of models.
 class chosen_exchange {
-    using place = sotto::meeting_place<examples::any_transport>;
-    using kind = sotto::checkpoint::architecture;
-    using facts = sotto::checkpoint::published_facts;
+    using place = sotto::detail::meeting_place<examples::any_transport>;
+    using kind = sotto::detail::checkpoint::architecture;
+    using facts = sotto::detail::checkpoint::published_facts;
     using floats = std::span<const float>;
 
 public:
@@ -122,8 +122,8 @@ public:
         std::function<void(const kind&)> listen;
         std::function<void(const kind&, const facts&, floats, floats, std::span<const int>)>
             publish;
-        std::function<std::optional<sotto::checkpoint::published_model>(const kind&, int,
-                                                                        std::int64_t)>
+        std::function<std::optional<sotto::detail::checkpoint::published_model>(const kind&, int,
+                                                                                std::int64_t)>
             look;
         std::function<std::string()> problem;
         std::function<std::int64_t()> bytes_sent, skipped;
@@ -136,17 +136,20 @@ public:
               using bound = sotto::exchange_state<Exchange, examples::any_transport>;
               const auto by = std::make_shared<bound>(of.bind(where));
               return state{
-                  [by](std::size_t buffers) { sotto::exchanging::begin(*by, buffers); },
-                  [by](std::int64_t step) { sotto::exchanging::open(*by, step); },
-                  [by](auto&&... all) { return sotto::exchanging::is_ready(*by, all...); },
-                  [by](const kind& of_models) { sotto::exchanging::listen(*by, of_models); },
+                  [by](std::size_t buffers) { sotto::detail::exchanging::begin(*by, buffers); },
+                  [by](std::int64_t step) { sotto::detail::exchanging::open(*by, step); },
+                  [by](auto&&... all) { return sotto::detail::exchanging::is_ready(*by, all...); },
+                  [by](const kind& of_models) {
+                      sotto::detail::exchanging::listen(*by, of_models);
+                  },
                   [by](auto&&... all) { by->publish(all...); },
                   [by](auto&&... all) { return by->look(all...); },
                   [by] { return std::string(by->problem()); },
-                  [by] { return sotto::exchanging::bytes_sent(*by); },
-                  [by] { return sotto::exchanging::skipped(*by); },
+                  [by] { return sotto::detail::exchanging::bytes_sent(*by); },
+                  [by] { return sotto::detail::exchanging::skipped(*by); },
                   [by](const std::function<void()>& on_news) {
-                      if constexpr (sotto::exchanging::waits_at_end<bound>) by->finish(on_news);
+                      if constexpr (sotto::detail::exchanging::waits_at_end<bound>)
+                          by->finish(on_news);
                   }};
           }) {}
 
@@ -195,7 +198,7 @@ void run(const settings& s, const auto& inner, auto exchange_in) {
                                            s.noise, random_stream{3});
     const auto unseen = data::digits(2'000, random_stream{2});
     const chosen_loss loss = loss_of(s);
-    const teacher_rules rules{.age_max = s.age_max, .margin = s.margin};
+    const sotto::detail::teacher_rules rules{.age_max = s.age_max, .margin = s.margin};
     examples::with_transport(s.transport, [&](auto& transport) {
         const auto by = [&](const chosen_weight& weight, const std::string& folder) {
             return codistillation{inner, loss, exchange_in(folder), s.groups, weight, rules};
@@ -220,8 +223,8 @@ void run(const settings& s, const auto& inner, auto exchange_in) {
         for (int model = 0; model < s.groups.count; ++model)
             if (s.groups.only < 0 || s.groups.only == model)
                 logs.push_back(read_json_lines_of_ranks(
-                    path_of_model(s.log, "group-" + std::to_string(model))));
-        write_report(logs, s.report, {.title = "Groups that teach each other"});
+                    sotto::detail::path_of_model(s.log, "group-" + std::to_string(model))));
+        sotto::write_report(logs, s.report, {.title = "Groups that teach each other"});
         std::printf("What teachers taught: %s\n", std::filesystem::absolute(s.report).c_str());
     });
 }

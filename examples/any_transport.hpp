@@ -3,7 +3,7 @@
 #include <sotto/core/bytes.hpp>
 #include <sotto/core/clock.hpp>
 #include <sotto/core/errors.hpp>
-#include <sotto/transports/blame.hpp>
+#include <sotto/transports/detail/messaging/blame.hpp>
 #include <sotto/transports/fail_with_exception.hpp>
 #include <sotto/transports/tolerant_transport.hpp>
 #include <sotto/transports/transport.hpp>

@@ -1,9 +1,9 @@
 #include "checks.hpp"
 
-#include <sotto/core/descriptor.hpp>
-#include <sotto/core/file_kind.hpp>
-#include <sotto/core/line_file.hpp>
-#include <sotto/core/number_text.hpp>
+#include <sotto/core/detail/files/descriptor.hpp>
+#include <sotto/core/detail/files/file_kind.hpp>
+#include <sotto/core/detail/files/line_file.hpp>
+#include <sotto/core/detail/text/number_text.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -11,7 +11,7 @@
 
 #include "sotto/kernels/dgc_step.hpp"
 #include "sotto/kernels/instruction_set.hpp"
-#include "sotto/kernels/momentum.hpp"
+#include "sotto/kernels/detail/update/momentum.hpp"
 #include "sotto/kernels/select_top_k.hpp"
 #include "sotto/kernels/select_top_k_of_many.hpp"
 #include "sotto/kernels/team_top_k.hpp"
@@ -40,15 +40,16 @@ bench::answer told(const kernels::selection& found) {
 /// Calls by which a threshold is learnt before those that carry it over count.
 constexpr std::int64_t learning = 3;
 
-kernels::dgc_buffers in_place(const float* g, float* u, float* v, std::int64_t n) {
+sotto::detail::kernels::dgc_buffers in_place(const float* g, float* u, float* v, std::int64_t n) {
     return {view(g, n), view(u, n), view(v, n), view(u, n), view(v, n)};
 }
 
 /// What dgc_step does, one thing after another.
-kernels::selection unfused_step(const kernels::momentum_step& step, const kernels::dgc_buffers& to,
-                                std::int64_t k, bool mask) {
-    kernels::accumulate_velocity(step, to.gradient, to.velocity, to.accumulated, to.next_velocity,
-                                 to.next_accumulated);
+kernels::selection unfused_step(const sotto::detail::kernels::momentum_step& step,
+                                const sotto::detail::kernels::dgc_buffers& to, std::int64_t k,
+                                bool mask) {
+    sotto::detail::kernels::accumulate_velocity(step, to.gradient, to.velocity, to.accumulated,
+                                                to.next_velocity, to.next_accumulated);
     const auto found = kernels::select_top_k(to.next_accumulated, k, scratch);
     for (const std::uint32_t i : found.indices) to.next_accumulated[i] = 0.0f;
     if (mask)
@@ -78,7 +79,7 @@ double sotto_top_k(const float* x, std::int64_t n, std::int64_t k, bench::answer
 /// at 0, at `shift` and at 2 `shift`.
 double sotto_top_k_carried(const float* last, std::int64_t shift, const float* x, std::int64_t n,
                            std::int64_t k, bench::answer* found, std::int64_t repeats) {
-    kernels::carried_threshold learned, carried;
+    sotto::detail::kernels::carried_threshold learned, carried;
     const double failed = bench::seconds_of(learning, [&] {
         kernels::select_top_k(view(last, n), k, scratch, learned);
         last += shift;
@@ -134,7 +135,7 @@ double sotto_top_k_of_many(std::int64_t ways, const float* const* tensors,
 double sotto_dgc_step(std::int64_t fused, const float* g, float* u, float* v, const float* before_u,
                       const float* before_v, std::int64_t n, std::int64_t k, std::int64_t masked,
                       std::int64_t nesterov, bench::answer* found, std::int64_t repeats) {
-    const kernels::momentum_step step{.momentum = 0.9f, .nesterov = nesterov != 0};
+    const sotto::detail::kernels::momentum_step step{.momentum = 0.9f, .nesterov = nesterov != 0};
     const bool mask = masked != 0;
     const auto buffers = in_place(g, u, v, n);
     const auto prepare = [&] {
@@ -153,8 +154,8 @@ double sotto_dgc_step(std::int64_t fused, const float* g, float* u, float* v, co
 double sotto_dgc_training(std::int64_t* steps, const float* gradients, float* g, float* u, float* v,
                           std::int64_t n, std::int64_t k, std::int64_t masked,
                           std::int64_t nesterov, bench::answer* found, std::int64_t repeats) {
-    static kernels::carried_threshold carried;
-    const kernels::momentum_step step{.momentum = 0.9f, .nesterov = nesterov != 0};
+    static sotto::detail::kernels::carried_threshold carried;
+    const sotto::detail::kernels::momentum_step step{.momentum = 0.9f, .nesterov = nesterov != 0};
     const auto buffers = in_place(g, u, v, n);
     const auto prepare = [&] {
         // Far from the places of the steps before: the golden section.
@@ -209,7 +210,7 @@ double sotto_codec(std::int64_t n, const bench::answer* messages, std::int64_t c
 /// Where a selection of k of n looks before it reads all: the starts of lines of 16 values. Returns
 /// how many there are, and fills in the first `room`.
 std::int64_t sotto_sample_places(std::int64_t n, std::int64_t* places, std::int64_t room) {
-    namespace detail = kernels::detail;
+    namespace detail = sotto::detail::kernels;
     const auto size = static_cast<std::size_t>(n);
     // As detail::threshold_sampler counts them.
     const auto sampled = static_cast<double>(detail::threshold_sampler::sample_size(size));

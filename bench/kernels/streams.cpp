@@ -9,16 +9,16 @@
 #include <string_view>
 #include <vector>
 
-#include "sotto/kernels/averaging.hpp"
-#include "sotto/kernels/delay_compensation.hpp"
-#include "sotto/kernels/half.hpp"
-#include "sotto/kernels/one_bit.hpp"
-#include "sotto/kernels/quantise.hpp"
-#include "sotto/kernels/reductions.hpp"
-#include "sotto/kernels/signs.hpp"
+#include "sotto/kernels/detail/update/averaging.hpp"
+#include "sotto/kernels/detail/update/delay_compensation.hpp"
+#include "sotto/kernels/detail/quantise/half.hpp"
+#include "sotto/kernels/detail/quantise/one_bit.hpp"
+#include "sotto/kernels/detail/quantise/quantise.hpp"
+#include "sotto/kernels/detail/simd/reductions.hpp"
+#include "sotto/kernels/detail/quantise/signs.hpp"
 #include "sotto/kernels/sparse_add.hpp"
-#include "sotto/kernels/ternary.hpp"
-#include "sotto/kernels/updates.hpp"
+#include "sotto/kernels/detail/quantise/ternary.hpp"
+#include "sotto/kernels/detail/update/updates.hpp"
 #include "timing.hpp"
 
 namespace kernels = sotto::kernels;
@@ -50,65 +50,69 @@ private:
 };
 
 constexpr float rate = 0.01f, decay = 0.0001f, momentum = 0.9f;
-constexpr kernels::adamw_step adamw{.rate = rate,
-                                    .decay = decay,
-                                    .beta1 = 0.9,
-                                    .beta2 = 0.999,
-                                    .epsilon = 1e-8f,
-                                    .correction1 = 1.25f,
-                                    .correction2 = 1.5f};
-constexpr kernels::adaptive_compensation adaptive{};
+constexpr sotto::detail::kernels::adamw_step adamw{.rate = rate,
+                                                   .decay = decay,
+                                                   .beta1 = 0.9,
+                                                   .beta2 = 0.999,
+                                                   .epsilon = 1e-8f,
+                                                   .correction1 = 1.25f,
+                                                   .correction2 = 1.5f};
+constexpr sotto::detail::kernels::adaptive_compensation adaptive{};
 constexpr std::size_t block = 4096;
 
-template <int Bits, kernels::rounding Rounding>
+template <int Bits, sotto::detail::kernels::rounding Rounding>
 double quantise(const operands& to) {
-    kernels::quantise<Bits>({.block = block, .round = Rounding, .seed = 7}, to.inputs(0),
-                            to.of<float>(1, kernels::blocks_of(to.size(), block)),
-                            to.of<std::uint8_t>(2, kernels::bytes_of_codes(to.size(), Bits)));
+    sotto::detail::kernels::quantise<Bits>(
+        {.block = block, .round = Rounding, .seed = 7}, to.inputs(0),
+        to.of<float>(1, sotto::detail::kernels::blocks_of(to.size(), block)),
+        to.of<std::uint8_t>(2, sotto::detail::kernels::bytes_of_codes(to.size(), Bits)));
     return 0.0;
 }
 
 template <int Bits>
 double quantise_with_feedback(const operands& to) {
-    kernels::quantise_with_feedback<Bits>(
+    sotto::detail::kernels::quantise_with_feedback<Bits>(
         {.block = block}, to.inputs(0), to.floats(1),
-        to.of<float>(2, kernels::blocks_of(to.size(), block)),
-        to.of<std::uint8_t>(3, kernels::bytes_of_codes(to.size(), Bits)));
+        to.of<float>(2, sotto::detail::kernels::blocks_of(to.size(), block)),
+        to.of<std::uint8_t>(3, sotto::detail::kernels::bytes_of_codes(to.size(), Bits)));
     return 0.0;
 }
 
 template <int Bits, bool Add>
 double dequantise(const operands& to) {
-    const auto scales = to.of<float>(1, kernels::blocks_of(to.size(), block));
-    const auto codes = to.of<std::uint8_t>(2, kernels::bytes_of_codes(to.size(), Bits));
+    const auto scales = to.of<float>(1, sotto::detail::kernels::blocks_of(to.size(), block));
+    const auto codes =
+        to.of<std::uint8_t>(2, sotto::detail::kernels::bytes_of_codes(to.size(), Bits));
     if constexpr (Add)
-        kernels::dequantise_add<Bits>(block, scales, codes, to.floats(0));
+        sotto::detail::kernels::dequantise_add<Bits>(block, scales, codes, to.floats(0));
     else
-        kernels::dequantise<Bits>(block, scales, codes, to.floats(0));
+        sotto::detail::kernels::dequantise<Bits>(block, scales, codes, to.floats(0));
     return 0.0;
 }
 
 double ternarise(const operands& to) {
-    kernels::ternarise({.block = block, .seed = 7}, to.inputs(0),
-                       to.of<float>(1, kernels::blocks_of(to.size(), block)),
-                       to.of<std::uint8_t>(2, kernels::bytes_of_codes(to.size(), 2)));
+    sotto::detail::kernels::ternarise(
+        {.block = block, .seed = 7}, to.inputs(0),
+        to.of<float>(1, sotto::detail::kernels::blocks_of(to.size(), block)),
+        to.of<std::uint8_t>(2, sotto::detail::kernels::bytes_of_codes(to.size(), 2)));
     return 0.0;
 }
 
 std::span<std::uint8_t> signs_of(const operands& to, std::size_t which) {
-    return to.of<std::uint8_t>(which, kernels::bytes_of_codes(to.size(), 1));
+    return to.of<std::uint8_t>(which, sotto::detail::kernels::bytes_of_codes(to.size(), 1));
 }
 
-std::span<kernels::sign_means> means_of(const operands& to, std::size_t which) {
-    return to.of<kernels::sign_means>(which, kernels::blocks_of(to.size(), block));
+std::span<sotto::detail::kernels::sign_means> means_of(const operands& to, std::size_t which) {
+    return to.of<sotto::detail::kernels::sign_means>(
+        which, sotto::detail::kernels::blocks_of(to.size(), block));
 }
 
 template <std::size_t Neighbours>
 double average(const operands& to) {
-    kernels::weighted_values others[Neighbours];
+    sotto::detail::kernels::weighted_values others[Neighbours];
     constexpr float weight = 1.0f / (Neighbours + 1);
     for (std::size_t i = 0; i < Neighbours; ++i) others[i] = {weight, to.inputs(i + 1)};
-    kernels::average(weight, to.floats(0), others);
+    sotto::detail::kernels::average(weight, to.floats(0), others);
     return 0.0;
 }
 
@@ -117,7 +121,7 @@ template <std::size_t Messages>
 double add_sparse(const operands& to) {
     constexpr std::size_t all = 56;
     static_assert(all % Messages == 0);
-    kernels::sparse_values messages[Messages];
+    sotto::detail::kernels::sparse_values messages[Messages];
     const std::size_t k = to.size() / 1000, first = to.turn() * Messages % all;
     const auto indices = to.of<const std::uint32_t>(1, all * k);
     const auto values = to.of<const float>(2, all * k);
@@ -134,19 +138,27 @@ struct stream {
 
 constexpr stream streams[] = {
     {"fp32 to fp16",
-     [](const operands& to) { return kernels::round_to_fp16(to.inputs(0), to.halves(1)), 0.0; }},
+     [](const operands& to) {
+         return sotto::detail::kernels::round_to_fp16(to.inputs(0), to.halves(1)), 0.0;
+     }},
     {"fp32 to bf16",
-     [](const operands& to) { return kernels::round_to_bf16(to.inputs(0), to.halves(1)), 0.0; }},
+     [](const operands& to) {
+         return sotto::detail::kernels::round_to_bf16(to.inputs(0), to.halves(1)), 0.0;
+     }},
     {"fp16 to fp32",
-     [](const operands& to) { return kernels::widen_from_fp16(to.halves(1), to.floats(0)), 0.0; }},
+     [](const operands& to) {
+         return sotto::detail::kernels::widen_from_fp16(to.halves(1), to.floats(0)), 0.0;
+     }},
     {"bf16 to fp32",
-     [](const operands& to) { return kernels::widen_from_bf16(to.halves(1), to.floats(0)), 0.0; }},
-    {"8 bits", quantise<8, kernels::rounding::nearest>},
-    {"4 bits", quantise<4, kernels::rounding::nearest>},
-    {"2 bits", quantise<2, kernels::rounding::nearest>},
-    {"8 bits, stochastic", quantise<8, kernels::rounding::stochastic>},
-    {"4 bits, stochastic", quantise<4, kernels::rounding::stochastic>},
-    {"2 bits, stochastic", quantise<2, kernels::rounding::stochastic>},
+     [](const operands& to) {
+         return sotto::detail::kernels::widen_from_bf16(to.halves(1), to.floats(0)), 0.0;
+     }},
+    {"8 bits", quantise<8, sotto::detail::kernels::rounding::nearest>},
+    {"4 bits", quantise<4, sotto::detail::kernels::rounding::nearest>},
+    {"2 bits", quantise<2, sotto::detail::kernels::rounding::nearest>},
+    {"8 bits, stochastic", quantise<8, sotto::detail::kernels::rounding::stochastic>},
+    {"4 bits, stochastic", quantise<4, sotto::detail::kernels::rounding::stochastic>},
+    {"2 bits, stochastic", quantise<2, sotto::detail::kernels::rounding::stochastic>},
     {"8 bits, error feedback", quantise_with_feedback<8>},
     {"4 bits, error feedback", quantise_with_feedback<4>},
     {"2 bits, error feedback", quantise_with_feedback<2>},
@@ -158,53 +170,61 @@ constexpr stream streams[] = {
     {"from 2 bits, added", dequantise<2, true>},
     {"ternary", ternarise},
     {"signs",
-     [](const operands& to) { return kernels::pack_signs(to.inputs(0), signs_of(to, 1)), 0.0; }},
+     [](const operands& to) {
+         return sotto::detail::kernels::pack_signs(to.inputs(0), signs_of(to, 1)), 0.0;
+     }},
     {"from signs",
      [](const operands& to) {
-         return kernels::unpack_signs(signs_of(to, 1), 0.5f, to.floats(0)), 0.0;
+         return sotto::detail::kernels::unpack_signs(signs_of(to, 1), 0.5f, to.floats(0)), 0.0;
      }},
     {"from signs, added",
      [](const operands& to) {
-         return kernels::unpack_signs_add(signs_of(to, 1), 0.5f, to.floats(0)), 0.0;
+         return sotto::detail::kernels::unpack_signs_add(signs_of(to, 1), 0.5f, to.floats(0)), 0.0;
      }},
     {"1 bit, error feedback",
      [](const operands& to) {
-         kernels::quantise_one_bit(block, to.inputs(0), to.floats(1), means_of(to, 2),
-                                   signs_of(to, 3));
+         sotto::detail::kernels::quantise_one_bit(block, to.inputs(0), to.floats(1),
+                                                  means_of(to, 2), signs_of(to, 3));
          return 0.0;
      }},
     {"from 1 bit",
      [](const operands& to) {
-         kernels::dequantise_one_bit(block, means_of(to, 1), signs_of(to, 2), to.floats(0));
+         sotto::detail::kernels::dequantise_one_bit(block, means_of(to, 1), signs_of(to, 2),
+                                                    to.floats(0));
          return 0.0;
      }},
     {"from 1 bit, added",
      [](const operands& to) {
-         kernels::dequantise_one_bit_add(block, means_of(to, 1), signs_of(to, 2), to.floats(0));
+         sotto::detail::kernels::dequantise_one_bit_add(block, means_of(to, 1), signs_of(to, 2),
+                                                        to.floats(0));
          return 0.0;
      }},
     {"SGD",
-     [](const operands& to) { return kernels::descend(rate, to.floats(0), to.inputs(1)), 0.0; }},
+     [](const operands& to) {
+         return sotto::detail::kernels::descend(rate, to.floats(0), to.inputs(1)), 0.0;
+     }},
     {"momentum SGD",
      [](const operands& to) {
-         kernels::descend_with_momentum(rate, decay, momentum, false, to.floats(0), to.inputs(2),
-                                        to.floats(1));
+         sotto::detail::kernels::descend_with_momentum(rate, decay, momentum, false, to.floats(0),
+                                                       to.inputs(2), to.floats(1));
          return 0.0;
      }},
     {"AdamW",
      [](const operands& to) {
-         kernels::descend_adamw(adamw, to.floats(0), to.inputs(3), to.floats(1), to.floats(2));
+         sotto::detail::kernels::descend_adamw(adamw, to.floats(0), to.inputs(3), to.floats(1),
+                                               to.floats(2));
          return 0.0;
      }},
     {"DC-ASGD-c",
      [](const operands& to) {
-         kernels::descend_compensated(rate, 0.04f, to.floats(0), to.inputs(1), to.inputs(2));
+         sotto::detail::kernels::descend_compensated(rate, 0.04f, to.floats(0), to.inputs(1),
+                                                     to.inputs(2));
          return 0.0;
      }},
     {"DC-ASGD-a",
      [](const operands& to) {
-         kernels::descend_compensated(rate, adaptive, to.floats(0), to.inputs(2), to.inputs(3),
-                                      to.floats(1));
+         sotto::detail::kernels::descend_compensated(rate, adaptive, to.floats(0), to.inputs(2),
+                                                     to.inputs(3), to.floats(1));
          return 0.0;
      }},
     {"average with 1", average<1>},
@@ -213,15 +233,22 @@ constexpr stream streams[] = {
     {"1 sparse message", add_sparse<1>},
     {"8 sparse messages", add_sparse<8>},
     {"consensus distance",
-     [](const operands& to) { return kernels::squared_distance(to.inputs(0), to.inputs(1)); }},
-    {"sum of squares", [](const operands& to) { return kernels::sum_of_squares(to.inputs(0)); }},
+     [](const operands& to) {
+         return sotto::detail::kernels::squared_distance(to.inputs(0), to.inputs(1));
+     }},
+    {"sum of squares",
+     [](const operands& to) { return sotto::detail::kernels::sum_of_squares(to.inputs(0)); }},
     {"scale and sum of squares",
-     [](const operands& to) { return kernels::scale_and_sum_squares(to.floats(0), -1.0f); }},
+     [](const operands& to) {
+         return sotto::detail::kernels::scale_and_sum_squares(to.floats(0), -1.0f);
+     }},
     {"largest magnitude",
-     [](const operands& to) { return double{kernels::max_magnitude(to.inputs(0))}; }},
+     [](const operands& to) {
+         return double{sotto::detail::kernels::max_magnitude(to.inputs(0))};
+     }},
     {"finite check",
      [](const operands& to) {
-         return static_cast<double>(kernels::first_non_finite(to.inputs(0)));
+         return static_cast<double>(sotto::detail::kernels::first_non_finite(to.inputs(0)));
      }},
 };
 

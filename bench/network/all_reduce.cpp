@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "join.hpp"
-#include "sotto/collectives/all_gather_v.hpp"
-#include "sotto/collectives/operation.hpp"
+#include "sotto/collectives/detail/all_gather_v.hpp"
+#include "sotto/collectives/detail/operation.hpp"
 #include "sotto/transports/tcp.hpp"
 #include "timed_rounds.hpp"
 
@@ -27,21 +27,22 @@ constexpr std::uint32_t channel = 16;
 
 void measure_all_reduce(const settings& s, sotto::tcp& through, std::int64_t bytes,
                         std::uint64_t& round) {
-    using collectives::algorithm;
+    using sotto::detail::collectives::algorithm;
     const place where{through.rank(), through.size()};
     bench::summed_values data(bytes, where);
     std::list<collectives::all_reduce<sotto::tcp>> sums;
     std::vector<contestant> contestants;
-    for (const auto& [name, which] : {std::pair{"automatic", algorithm::automatic},
-                                      {"ring", algorithm::ring},
-                                      {"tree", algorithm::tree},
-                                      {"halving_doubling", algorithm::halving_doubling},
-                                      {"recursive_doubling", algorithm::recursive_doubling}}) {
+    for (const auto& [name, which] :
+         {std::pair{"automatic", sotto::detail::collectives::algorithm::automatic},
+          {"ring", sotto::detail::collectives::algorithm::ring},
+          {"tree", sotto::detail::collectives::algorithm::tree},
+          {"halving_doubling", sotto::detail::collectives::algorithm::halving_doubling},
+          {"recursive_doubling", sotto::detail::collectives::algorithm::recursive_doubling}}) {
         if (!s.wants(name)) continue;
         auto& sum = sums.emplace_back(through, bytes / 4, which);
         contestants.push_back({std::string("sotto ") + name, [&] {
                                    sum.start(data.values(), {channel, 0, round++});
-                                   collectives::run(through, sum);
+                                   sotto::detail::collectives::run(through, sum);
                                }});
     }
     bench::measure(
@@ -51,21 +52,22 @@ void measure_all_reduce(const settings& s, sotto::tcp& through, std::int64_t byt
 
 void measure_all_gather(const settings& s, sotto::tcp& through, std::int64_t bytes,
                         std::uint64_t& round) {
-    using collectives::route;
+    using sotto::detail::collectives::route;
     const place where{through.rank(), through.size()};
     bench::gathered_bytes data(bytes, where);
-    std::vector<collectives::all_gather_v<sotto::tcp>> gathers;
+    std::vector<sotto::detail::collectives::all_gather_v<sotto::tcp>> gathers;
     gathers.reserve(3);
     std::vector<contestant> contestants;
-    for (const auto& [name, way] : {std::pair{"automatic", route::automatic},
-                                    {"ring", route::ring},
-                                    {"direct", route::direct}}) {
+    for (const auto& [name, way] :
+         {std::pair{"automatic", sotto::detail::collectives::route::automatic},
+          {"ring", sotto::detail::collectives::route::ring},
+          {"direct", sotto::detail::collectives::route::direct}}) {
         if (!s.wants(name)) continue;
         auto& gather = gathers.emplace_back(through, bytes, way);
         contestants.push_back(
             {std::string("sotto ") + name, [&] {
                  gather.start(std::as_bytes(std::span(data.own())), {channel, 1, round++});
-                 collectives::run(through, gather);
+                 sotto::detail::collectives::run(through, gather);
              }});
     }
     bench::measure(

@@ -3,7 +3,7 @@
 //   bench_network_backpressure --work messages|sums --seconds 60
 
 #include <sotto/collectives/all_reduce.hpp>
-#include <sotto/collectives/operation.hpp>
+#include <sotto/collectives/detail/operation.hpp>
 #include <sotto/transports/tcp.hpp>
 
 #include <CLI/CLI.hpp>
@@ -95,7 +95,7 @@ void add_up(sotto::tcp& through, const progress& sent, int tells) {
         std::fill(mine.begin(), mine.end(), static_cast<float>(round + through.rank()));
         sum.start(mine, {16, 0, static_cast<std::uint64_t>(round)});
         if (through.rank() == 1 && round == sums / 4) bench::tell(tells, "in the middle");
-        sotto::collectives::run(through, sum);
+        sotto::detail::collectives::run(through, sum);
         if (std::count(mine.begin(), mine.end(), static_cast<float>(2 * round + 1)) != values)
             throw std::runtime_error("sum " + std::to_string(round) + " is wrong");
         if (through.rank() == 0) sent.add(4 * values);

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "forked.hpp"
-#include "sotto/core/large_pages.hpp"
+#include "sotto/core/detail/memory/large_pages.hpp"
 
 namespace bench {
 
@@ -66,7 +66,7 @@ inline void prepare(int socket) {
 /// Sends and then receives so many bytes, as often as said; the seconds at which what counts began
 /// and ended.
 inline void push_bare(std::size_t bytes, int warm_up, int rounds, std::uint16_t port, int tells) {
-    sotto::large_vector<char> out(bytes, 1), in(bytes, 1);
+    sotto::detail::large_vector<char> out(bytes, 1), in(bytes, 1);
     const int to = ::socket(AF_INET, SOCK_STREAM, 0);
     const sockaddr_in server = loopback(port);
     while (::connect(to, reinterpret_cast<const sockaddr*>(&server), sizeof server) != 0) {
@@ -101,12 +101,12 @@ inline void push_bare(std::size_t bytes, int warm_up, int rounds, std::uint16_t 
 inline void serve_bare(std::size_t bytes, int workers, int turns, int listener, int tells) {
     struct link {
         int socket = -1;
-        sotto::large_vector<char> in;
+        sotto::detail::large_vector<char> in;
         std::size_t received = 0, sent = 0;
         int turns = 0;
     };
     std::vector<link> links(static_cast<std::size_t>(workers));
-    const sotto::large_vector<char> parameters(bytes, 2);
+    const sotto::detail::large_vector<char> parameters(bytes, 2);
     for (link& l : links) {
         l.socket = ::accept(listener, nullptr, nullptr);
         require(l.socket >= 0, "accept");

@@ -10,7 +10,7 @@
 #include "sotto/compressors/residual.hpp"
 #include "sotto/compressors/sparsified.hpp"
 #include "sotto/compressors/top_k.hpp"
-#include "sotto/compressors/versioned_buffer.hpp"
+#include "sotto/compressors/detail/versioned_buffer.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/models/mlp.hpp"
@@ -72,7 +72,8 @@ struct top_k_with_books {
             given_.commit();
             sent_.commit();
             for (const sotto::tensor& t : tensors_) {
-                const sotto::sparse_view& back = taken_back_[static_cast<std::size_t>(t.index)];
+                const sotto::detail::sparse_view& back =
+                    taken_back_[static_cast<std::size_t>(t.index)];
                 for (std::size_t j = 0; j < back.indices.size(); ++j)
                     given_.committed(t)[back.indices[j]] += back.values[j];
             }
@@ -103,8 +104,8 @@ struct top_k_with_books {
         void forget() noexcept { taken_back_.assign(taken_back_.size(), {}); }
 
         sotto::layout tensors_;
-        sotto::versioned_buffer given_, sent_;
-        std::vector<sotto::sparse_view> taken_back_;  // in this round, by tensor
+        sotto::detail::versioned_buffer given_, sent_;
+        std::vector<sotto::detail::sparse_view> taken_back_;  // in this round, by tensor
     };
 
     state bind(const sotto::layout& tensors) const { return {density, tensors}; }

@@ -34,7 +34,7 @@ constexpr double too_late = 30.0;
 class run {
 public:
     run(const bench::trial& of, const bench::undisturbed& expected,
-        const std::shared_ptr<const sotto::tcp_security>& security)
+        const std::shared_ptr<const sotto::detail::tcp_security>& security)
         : of_(of), begun_(bench::monotonic_seconds()) {
         ranks_.reserve(static_cast<std::size_t>(of.ranks));
         for (int rank = 0; rank < of.ranks; ++rank)
@@ -112,7 +112,7 @@ private:
 /// Ranks start in one trial at a time, so that none is disturbed until its victim ends.
 void run_all(const std::vector<bench::trial>& trials, std::size_t side_by_side,
              const bench::undisturbed& expected,
-             const std::shared_ptr<const sotto::tcp_security>& security) {
+             const std::shared_ptr<const sotto::detail::tcp_security>& security) {
     std::list<run> under_way;
     for (auto next = trials.begin(); next != trials.end() || !under_way.empty();) {
         const bool all_struck = std::all_of(under_way.begin(), under_way.end(),

@@ -27,13 +27,13 @@
 
 #include "join.hpp"
 #include "ready_gradients.hpp"
-#include "sotto/collectives/all_gather_v.hpp"
-#include "sotto/collectives/all_gather_values.hpp"
+#include "sotto/collectives/detail/all_gather_v.hpp"
+#include "sotto/collectives/detail/all_gather_values.hpp"
 #include "sotto/collectives/sparse_all_reduce.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
-#include "sotto/strategies/task.hpp"
+#include "sotto/strategies/detail/task.hpp"
 #include "sotto/transports/tcp.hpp"
 #include "sotto/transports/tcp_tls.hpp"
 #include "sotto/wire/value_format.hpp"
@@ -90,7 +90,7 @@ void require_same_on_all_ranks(sotto::tcp& through, const std::vector<float>& pa
                                std::uint64_t round) {
     const std::uint64_t own = XXH3_64bits(parameters.data(), parameters.size() * sizeof(float));
     std::vector<std::uint64_t> all(static_cast<std::size_t>(through.size()));
-    sotto::collectives::all_gather_values(through, own, std::span(all), {16, 0, round});
+    sotto::detail::collectives::all_gather_values(through, own, std::span(all), {16, 0, round});
     for (const std::uint64_t digest : all)
         if (digest != own) throw std::runtime_error("the ranks hold different parameters");
 }
@@ -112,7 +112,7 @@ nlohmann::json measure(const settings& s, sotto::tcp& through, Collective how) {
     (void)state.begin_epoch({.examples = rounds, .batch_size = 1});
     std::vector<double> seconds, bytes, compress, wait, apply;
     for (std::int64_t round = 0; round < rounds; ++round) {
-        sotto::task<bench::ready_gradients> job{
+        sotto::detail::task<bench::ready_gradients> job{
             .model = model, .batch = nothing, .examples = 1, .step = round};
         const sotto::round_report report = state.round(job, parameters);
         const double took = model.seconds_since_all_had_theirs();
@@ -168,9 +168,9 @@ int main(int count, char** arguments) try {
     if (s.tls) options.security = sotto::pre_shared_key::from_environment();
     sotto::tcp through = sotto::tcp::join(options);
     namespace collectives = sotto::collectives;
-    const nlohmann::json found = s.reselects()
-                                     ? measure(s, through, collectives::sparse_reduce_scatter{})
-                                     : measure(s, through, collectives::all_gather{});
+    const nlohmann::json found =
+        s.reselects() ? measure(s, through, collectives::sparse_reduce_scatter{})
+                      : measure(s, through, sotto::detail::collectives::all_gather{});
     std::puts(found.dump().c_str());
     through.agree(true);  // nobody leaves while another still measures
 } catch (const std::exception& e) {

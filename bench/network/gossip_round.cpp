@@ -22,16 +22,16 @@
 
 #include "join.hpp"
 #include "ready_gradients.hpp"
-#include "sotto/collectives/broadcast.hpp"
-#include "sotto/collectives/operation.hpp"
+#include "sotto/collectives/detail/broadcast.hpp"
+#include "sotto/collectives/detail/operation.hpp"
 #include "sotto/compressors/top_k.hpp"
-#include "sotto/consensus/fixed_rounds.hpp"
+#include "sotto/strategies/gossip/control/fixed_rounds.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/mixing/choco.hpp"
+#include "sotto/strategies/gossip/mixing/choco.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/strategies/gossip.hpp"
-#include "sotto/strategies/task.hpp"
+#include "sotto/strategies/detail/task.hpp"
 #include "sotto/topologies/complete.hpp"
 #include "sotto/topologies/exponential.hpp"
 #include "sotto/topologies/ring.hpp"
@@ -109,9 +109,10 @@ public:
         std::vector<std::vector<float>> all(rows_.size(), std::vector<float>(own.size()));
         for (std::size_t rank = 0; rank < all.size(); ++rank) {
             if (static_cast<int>(rank) == through.rank()) all[rank] = own;
-            sotto::collectives::broadcast values(through, std::ssize(own), static_cast<int>(rank));
+            sotto::detail::collectives::broadcast values(through, std::ssize(own),
+                                                         static_cast<int>(rank));
             values.start(all[rank], {16, static_cast<std::uint32_t>(rank), round});
-            sotto::collectives::run(through, values);
+            sotto::detail::collectives::run(through, values);
         }
         return all;
     }
@@ -170,7 +171,7 @@ nlohmann::json measure(const settings& s, sotto::tcp& through, const Strategy& s
     (void)state.begin_epoch({.examples = rounds, .batch_size = 1});
     std::vector<double> seconds, bytes;
     for (std::int64_t round = 0; round < rounds; ++round) {
-        sotto::task<bench::ready_gradients> job{
+        sotto::detail::task<bench::ready_gradients> job{
             .model = model, .batch = nothing, .examples = 1, .step = round};
         const sotto::round_report report = state.round(job, parameters);
         const double took = model.seconds_since_all_had_theirs();

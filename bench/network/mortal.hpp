@@ -16,7 +16,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/transports/tcp_security.hpp"
+#include "sotto/transports/detail/tcp/tcp_security.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace bench {
@@ -104,9 +104,10 @@ private:
 
 /// Keeps connections secret as another does; the rank ends where one of them is open and nothing
 /// was said over it by this rank: the first, the second, ... that it makes or is made to it.
-class mortal_security final : public sotto::tcp_security {
+class mortal_security final : public sotto::detail::tcp_security {
 public:
-    mortal_security(std::shared_ptr<const sotto::tcp_security> inner, death how, int connection)
+    mortal_security(std::shared_ptr<const sotto::detail::tcp_security> inner, death how,
+                    int connection)
         : inner_(std::move(inner)), how_(std::move(how)), left_(connection) {}
 
     std::unique_ptr<sotto::detail::net::secure_session> connect(int handle, const std::string& job,
@@ -124,7 +125,7 @@ public:
     }
 
 private:
-    std::shared_ptr<const sotto::tcp_security> inner_;
+    std::shared_ptr<const sotto::detail::tcp_security> inner_;
     death how_;
     mutable int left_;
 };

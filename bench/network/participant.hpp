@@ -54,7 +54,7 @@ public:
         if (rank == of.victim()) how_.phase = of.phase;
     }
 
-    void take_part(const std::shared_ptr<const sotto::tcp_security>& security) {
+    void take_part(const std::shared_ptr<const sotto::detail::tcp_security>& security) {
         const holdings before = holdings::now();
         std::thread timer = end_of_rendezvous();
         try {
@@ -82,7 +82,8 @@ private:
         });
     }
 
-    sotto::tcp_options options(const std::shared_ptr<const sotto::tcp_security>& security) const {
+    sotto::tcp_options options(
+        const std::shared_ptr<const sotto::detail::tcp_security>& security) const {
         sotto::tcp_options made;
         made.rank = rank_;
         made.size = of_.size();

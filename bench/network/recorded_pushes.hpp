@@ -12,8 +12,8 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
-#include "sotto/strategies/shard_server.hpp"
-#include "sotto/wire/push.hpp"
+#include "sotto/strategies/detail/parameter_server/shard_server.hpp"
+#include "sotto/wire/detail/protocols/push.hpp"
 
 // Shared by the programs that measure servers: pushes that were encoded beforehand, and what they
 // must have made of the parameters.
@@ -26,7 +26,7 @@ struct recorded_push {
     std::vector<std::uint64_t> sizes;
 
     std::span<const std::byte> message(std::size_t tensor) const {
-        std::size_t begin = sotto::wire::push_head_bytes(sizes.size());
+        std::size_t begin = sotto::detail::wire::push_head_bytes(sizes.size());
         for (std::size_t t = 0; t < tensor; ++t) begin += static_cast<std::size_t>(sizes[t]);
         return std::span(content).subspan(begin, static_cast<std::size_t>(sizes[tensor]));
     }
@@ -75,15 +75,15 @@ std::vector<recorded_push> record(const Compressor& options, const sotto::layout
         std::copy(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(turned),
                   gradient.end() - static_cast<std::ptrdiff_t>(turned));
         turned = (turned + 1'000'003) % first.size();
-        sotto::compressing::begin_round(compressor, {.rank = worker, .share = 1.0});
-        sotto::compressing::measure(compressor, tensors, std::span<const float>(gradient));
-        push.content.resize(sotto::wire::push_head_bytes(tensors.tensors().size()));
+        sotto::detail::compressing::begin_round(compressor, {.rank = worker, .share = 1.0});
+        sotto::detail::compressing::measure(compressor, tensors, std::span<const float>(gradient));
+        push.content.resize(sotto::detail::wire::push_head_bytes(tensors.tensors().size()));
         for (const sotto::tensor& t : tensors) {
             const std::size_t before = push.content.size();
             compressor.encode(t, t.of(std::span<const float>(gradient)), push.content);
             push.sizes.push_back(push.content.size() - before);
         }
-        sotto::compressing::commit(compressor);
+        sotto::detail::compressing::commit(compressor);
     }
     return made;
 }
@@ -108,9 +108,9 @@ public:
 
     /// `entries(push, visit)` calls visit(i, g) for each entry that push `number` of a worker has.
     template <class Entries>
-    void replay(std::span<const sotto::served_push> log, Entries&& entries) {
+    void replay(std::span<const sotto::detail::served_push> log, Entries&& entries) {
         for (std::size_t at = 0; at < log.size(); ++at) {
-            const sotto::served_push& p = log[at];
+            const sotto::detail::served_push& p = log[at];
             ++step_;
             if (p.applied != step_) throw std::runtime_error("a push was applied out of order");
             const std::vector<float>* const before =
@@ -135,7 +135,7 @@ public:
 
 private:
     /// Whether the next push of a worker is of what the push at this place of the log led to.
-    static bool reads(std::span<const sotto::served_push> log, std::size_t at, int worker) {
+    static bool reads(std::span<const sotto::detail::served_push> log, std::size_t at, int worker) {
         for (std::size_t next = at + 1; next < log.size(); ++next)
             if (log[next].worker == worker) return log[next].read == log[at].applied;
         return false;

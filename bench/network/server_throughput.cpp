@@ -27,7 +27,7 @@
 #include "recorded_pushes.hpp"
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/compressors/none.hpp"
-#include "sotto/core/large_pages.hpp"
+#include "sotto/core/detail/memory/large_pages.hpp"
 #include "sotto/staleness/delay_compensation_adaptive.hpp"
 #include "sotto/transports/tcp.hpp"
 #include "timed_rounds.hpp"
@@ -67,22 +67,22 @@ std::vector<std::vector<bench::recorded_push>> record_all(const settings& s,
 template <class Compressor>
 void check(const settings& s, const Compressor& options, const sotto::layout& tensors,
            const std::vector<std::vector<bench::recorded_push>>& recorded,
-           std::span<const sotto::served_push> log, std::span<const float> found) {
+           std::span<const sotto::detail::served_push> log, std::span<const float> found) {
     if (log.size() != static_cast<std::size_t>(s.workers * (s.rounds + s.warm_up)))
         throw std::runtime_error("the server's log has " + std::to_string(log.size()) + " pushes");
     auto compressor = options.bind(tensors);
     bench::plain_server plain({.adaptive = s.adapts()}, bench::starting_parameters(s.weights),
                               s.workers);
     std::vector<float> gradient(static_cast<std::size_t>(s.weights));
-    plain.replay(log, [&](const sotto::served_push& p, auto&& visit) {
+    plain.replay(log, [&](const sotto::detail::served_push& p, auto&& visit) {
         const auto& of_worker = recorded[static_cast<std::size_t>(p.worker)];
         const bench::recorded_push& push = of_worker[p.round % of_worker.size()];
-        sotto::compressing::begin_round(compressor, {.rank = p.worker, .share = 1.0});
+        sotto::detail::compressing::begin_round(compressor, {.rank = p.worker, .share = 1.0});
         for (const sotto::tensor& t : tensors) {
             const auto at = static_cast<std::size_t>(t.offset);
             const sotto::byte_view message = push.message(static_cast<std::size_t>(t.index));
-            if constexpr (sotto::sparse<Compressor>) {
-                const sotto::sparse_view entries = compressor.decode(t, message);
+            if constexpr (sotto::detail::sparse<Compressor>) {
+                const sotto::detail::sparse_view entries = compressor.decode(t, message);
                 for (std::size_t k = 0; k < entries.indices.size(); ++k)
                     visit(at + entries.indices[k], entries.values[k]);
             } else {
@@ -107,16 +107,16 @@ nlohmann::json head_of(const settings& s) {
 template <class Options>
 void serve(const settings& s, const Options& options, sotto::tcp& through, int tells) {
     const sotto::layout tensors = bench::equal_tensors(s.weights, s.tensors);
-    const sotto::server_roles roles(1, true, 0, s.workers + 1);
-    const sotto::shard all = sotto::shards_of(tensors, 1).front();
-    sotto::serving_rank serving(options, tensors, all, roles, through);
+    const sotto::detail::server_roles roles(1, true, 0, s.workers + 1);
+    const sotto::detail::shard all = sotto::detail::shards_of(tensors, 1).front();
+    sotto::detail::serving_rank serving(options, tensors, all, roles, through);
     const std::vector<float> start = bench::starting_parameters(s.weights);
     through.reserve(4 + 2 * (s.workers + 1) + 1);
     through.agree(true);  // everybody has recorded
     serving.begin(start);
     std::vector<float> last(start.size());
-    sotto::server_link own_link(through, 0, std::span(last), sotto::duration::zero());
-    own_link.push({.kind = sotto::wire::push_kind::done}, {});  // it does not work
+    sotto::detail::server_link own_link(through, 0, std::span(last), sotto::duration::zero());
+    own_link.push({.kind = sotto::detail::wire::push_kind::done}, {});  // it does not work
     const double used = bench::processor_seconds();
     while (true) {
         const std::uint64_t seen = through.activity();
@@ -139,8 +139,8 @@ void work(const settings& s, const Options& options, sotto::tcp& through, int te
     const sotto::layout tensors = bench::equal_tensors(s.weights, s.tensors);
     const int worker = through.rank() - 1;
     const auto recorded = bench::record(options.compressor, tensors, worker, s.recorded);
-    sotto::large_vector<float> values(static_cast<std::size_t>(s.weights));
-    sotto::server_link link(through, 0, std::span(values), sotto::duration::zero());
+    sotto::detail::large_vector<float> values(static_cast<std::size_t>(s.weights));
+    sotto::detail::server_link link(through, 0, std::span(values), sotto::duration::zero());
     through.reserve(8);
     const auto finish = [&] {
         while (true) {
@@ -153,7 +153,7 @@ void work(const settings& s, const Options& options, sotto::tcp& through, int te
     std::vector<sotto::bytes> contents;
     for (const bench::recorded_push& push : recorded) contents.push_back(push.content);
     through.agree(true);
-    link.push({.kind = sotto::wire::push_kind::attach}, {});
+    link.push({.kind = sotto::detail::wire::push_kind::attach}, {});
     finish();
     double began = 0.0;
     std::vector<double> seconds;
@@ -162,7 +162,7 @@ void work(const settings& s, const Options& options, sotto::tcp& through, int te
         const double start = bench::seconds_now();
         if (round == s.warm_up) began = start;
         link.message().swap(contents[which]);
-        link.push({.kind = sotto::wire::push_kind::gradient,
+        link.push({.kind = sotto::detail::wire::push_kind::gradient,
                    .round = static_cast<std::uint64_t>(round),
                    .clock = static_cast<std::uint64_t>(round) + 1},
                   recorded[which].sizes);
@@ -171,7 +171,7 @@ void work(const settings& s, const Options& options, sotto::tcp& through, int te
         if (round >= s.warm_up) seconds.push_back(bench::seconds_now() - start);
     }
     const double ended = bench::seconds_now();
-    link.push({.kind = sotto::wire::push_kind::done}, {});
+    link.push({.kind = sotto::detail::wire::push_kind::done}, {});
     finish();
     through.agree(true);
     bench::tell(tells, nlohmann::json{{"began", began},
@@ -237,10 +237,11 @@ nlohmann::json measure_bare(const settings& s) {
 template <class Options>
 nlohmann::json measure_memory(const settings& s, const Options& options) {
     using compressor_options = std::remove_cvref_t<decltype(options.compressor)>;
-    constexpr bool is_sparse = sotto::sparse<compressor_options>;
+    constexpr bool is_sparse = sotto::detail::sparse<compressor_options>;
     const sotto::layout tensors = bench::equal_tensors(s.weights, s.tensors);
     auto recorded = record_all(s, options.compressor, tensors);
-    sotto::shard_server server(options, tensors, sotto::shards_of(tensors, 1).front(), s.workers);
+    sotto::detail::shard_server server(options, tensors,
+                                       sotto::detail::shards_of(tensors, 1).front(), s.workers);
     server.begin(bench::starting_parameters(s.weights));
     std::vector<std::uint64_t> read(static_cast<std::size_t>(s.workers));
     std::vector<double> answers;
@@ -272,11 +273,11 @@ nlohmann::json measure_memory(const settings& s, const Options& options) {
             auto& of_worker = recorded[static_cast<std::size_t>(w)];
             const auto which = static_cast<std::size_t>(round) % of_worker.size();
             bench::recorded_push& push = of_worker[which];
-            sotto::wire::write_push_head({.kind = sotto::wire::push_kind::gradient,
-                                          .round = static_cast<std::uint64_t>(round),
-                                          .read = read[static_cast<std::size_t>(w)],
-                                          .clock = static_cast<std::uint64_t>(round) + 1},
-                                         push.sizes, push.content.data());
+            sotto::detail::wire::write_push_head({.kind = sotto::detail::wire::push_kind::gradient,
+                                                  .round = static_cast<std::uint64_t>(round),
+                                                  .read = read[static_cast<std::size_t>(w)],
+                                                  .clock = static_cast<std::uint64_t>(round) + 1},
+                                                 push.sizes, push.content.data());
             const double start = bench::seconds_now();
             server.push(w, push.content, {});
             const double took = bench::seconds_now() - start;

@@ -20,12 +20,12 @@
 #include <string>
 #include <vector>
 
-#include "sotto/collectives/all_gather_v.hpp"
+#include "sotto/collectives/detail/all_gather_v.hpp"
 #include "sotto/collectives/all_reduce.hpp"
-#include "sotto/collectives/operation.hpp"
+#include "sotto/collectives/detail/operation.hpp"
 #include "sotto/core/contentless.hpp"
 #include "sotto/core/random.hpp"
-#include "sotto/trainer/peak_memory.hpp"
+#include "sotto/logging/detail/peak_memory.hpp"
 #include "sotto/transports/run_simulated.hpp"
 #include "sotto/wire/sparse_block.hpp"
 #include "sotto/wire/value_format.hpp"
@@ -98,19 +98,20 @@ public:
 
 private:
     void sum(simulated& through) const {
-        collectives::all_reduce<simulated> sum(through, s_->weights, collectives::algorithm::ring);
+        collectives::all_reduce<simulated> sum(through, s_->weights,
+                                               sotto::detail::collectives::algorithm::ring);
         sum.start(without_content(static_cast<std::size_t>(s_->weights)), {16, 0, 0});
-        collectives::run(through, sum);
+        sotto::detail::collectives::run(through, sum);
     }
 
     void gather(simulated& through) const {
         const std::int64_t most = sotto::wire::encoded_sparse_bytes_max(
             s_->weights, s_->entries(), sotto::wire::value_format::fp32);
-        collectives::all_gather_v<simulated> gather(through, most, collectives::route::automatic,
-                                                    false);
+        sotto::detail::collectives::all_gather_v<simulated> gather(
+            through, most, sotto::detail::collectives::route::automatic, false);
         compute(through, s_->select);
         gather.start(without_content<std::byte>(static_cast<std::size_t>(message_)), {16, 0, 0});
-        collectives::run(through, gather);
+        sotto::detail::collectives::run(through, gather);
         compute(through, s_->apply);
     }
 
@@ -134,7 +135,8 @@ nlohmann::json measure(const settings& s) {
     const std::int64_t message = s.exchange == "dgc" ? message_bytes(s) : 0;
     step of_each(s, message);
     const auto begin = std::chrono::steady_clock::now();
-    const sotto::simulated_run run = sotto::run_simulated(s.ranks, options, std::ref(of_each));
+    const sotto::detail::simulated_run run =
+        sotto::run_simulated(s.ranks, options, std::ref(of_each));
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     const outcome& found = of_each.found();
     return {{"exchange", s.exchange},
@@ -148,7 +150,7 @@ nlohmann::json measure(const settings& s) {
             {"with_vote", found.voted},
             {"real_seconds", took.count()},
             {"processor_seconds", static_cast<double>(std::clock()) / CLOCKS_PER_SEC},
-            {"peak_memory", sotto::peak_memory_bytes()},
+            {"peak_memory", sotto::detail::peak_memory_bytes()},
             {"events", run.events},
             {"trace", run.trace_hash}};
 }

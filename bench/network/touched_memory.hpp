@@ -9,7 +9,7 @@
 
 #include "bare_exchange.hpp"
 #include "sotto/core/bytes.hpp"
-#include "sotto/core/large_pages.hpp"
+#include "sotto/core/detail/memory/large_pages.hpp"
 
 namespace bench {
 
@@ -23,7 +23,7 @@ namespace bench {
 class touched_memory {
 public:
     touched_memory(std::size_t n, bool adaptive)
-        : arrays_(adaptive ? 3 : 1, sotto::large_vector<std::uint32_t>(n, 1)) {}
+        : arrays_(adaptive ? 3 : 1, sotto::detail::large_vector<std::uint32_t>(n, 1)) {}
 
     int arrays(bool of_entries) const {
         return static_cast<int>(arrays_.size()) + (of_entries ? 0 : 1);
@@ -123,7 +123,7 @@ private:
     }
 
     // The parameters, the mean square, what was read: those that are written first.
-    std::vector<sotto::large_vector<std::uint32_t>> arrays_;
+    std::vector<sotto::detail::large_vector<std::uint32_t>> arrays_;
 };
 
 }  // namespace bench

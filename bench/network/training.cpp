@@ -10,9 +10,9 @@
 #include <sotto/models/character_lstm.hpp>
 #include <sotto/models/residual_cnn.hpp>
 #include <sotto/sotto.hpp>
-#include <sotto/trainer/advice_calibration.hpp>
-#include <sotto/trainer/advice_link.hpp>
-#include <sotto/trainer/run_recorder.hpp>
+#include <sotto/report/advice_calibration.hpp>
+#include <sotto/report/advice_link.hpp>
+#include <sotto/logging/run_recorder.hpp>
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -80,7 +80,8 @@ nlohmann::json write_examples(const std::filesystem::path& folder, const std::st
 void write_order(const settings& s, std::int64_t examples) {
     constexpr std::int64_t ranks_max = 16;
     const std::int64_t batches = (examples / ranks_max - 1) / s.batch_size + 1;
-    sotto::data::sampler all(examples, {}, examples, sotto::random_stream(s.seed).split("order"));
+    sotto::detail::data::sampler all(examples, {}, examples,
+                                     sotto::random_stream(s.seed).split("order"));
     std::vector<std::int64_t> order;
     for (std::int64_t epoch = 0; epoch <= s.steps / batches; ++epoch) {
         all.begin_epoch(epoch);
@@ -155,7 +156,7 @@ nlohmann::json advise(const settings& s, sotto::tcp& through, const sotto::layou
                       double compute_seconds) {
     const sotto::network_link link = sotto::measure_link(through);
     through.agree(true);
-    std::vector<sotto::way_to_send> ways{
+    std::vector<sotto::detail::way_to_send> ways{
         sotto::calibrate("whole gradients", sotto::none{}, tensors, through.size())};
     ways.back().dense = true;
     through.agree(true);

@@ -85,7 +85,7 @@ nlohmann::json train(const settings& s, const Strategy& strategy, auto make_mode
         Model& model = *models[static_cast<std::size_t>(transport.rank())];
         sotto::trainer trainer{
             model, strategy, transport, {.batch_size = s.batch_size, .seed = s.seed}};
-        sotto::evaluator<Model, sotto::simulated> measuring(256, transport);
+        sotto::detail::evaluator<Model, sotto::simulated> measuring(256, transport);
         // Not beyond the trainer that it reads, also where that ends by an exception.
         struct until_end {
             std::function<sotto::evaluation()>* shown;
@@ -95,7 +95,7 @@ nlohmann::json train(const settings& s, const Strategy& strategy, auto make_mode
         } const guard{transport.rank() == 0 ? &evaluate : nullptr};
         if (transport.rank() == 0)
             evaluate = [&] {
-                if constexpr (sotto::with_buffers<Model>) take_mean_of_buffers(models);
+                if constexpr (sotto::detail::with_buffers<Model>) take_mean_of_buffers(models);
                 return measuring.alone(model, trainer.state().server()->own(), unseen);
             };
         const auto check = [&](const sotto::step_report& step) {

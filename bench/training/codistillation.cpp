@@ -53,7 +53,7 @@ public:
     std::filesystem::path folder{};  // of truncated: where the files are
 
     template <sotto::transport Transport>
-    auto bind(const sotto::meeting_place<Transport>& place) const {
+    auto bind(const sotto::detail::meeting_place<Transport>& place) const {
         return state(*this, place.tensors);
     }
     void describe(auto&& field) const { field("kind", kind); }
@@ -64,8 +64,8 @@ private:
         state(const made_up_teacher& of, const sotto::layout& tensors)
             : kind_(of.kind), folder_(of.folder), random_(of.seed), tensors_(tensors) {}
 
-        void publish(const sotto::checkpoint::architecture& model,
-                     const sotto::checkpoint::published_facts& facts,
+        void publish(const sotto::detail::checkpoint::architecture& model,
+                     const sotto::detail::checkpoint::published_facts& facts,
                      std::span<const float> parameters, std::span<const float> buffers,
                      std::span<const int>) {
             if (kind_ == "frozen" && step_ >= 100) return;
@@ -77,10 +77,10 @@ private:
             own_.buffers.assign(buffers.begin(), buffers.end());
         }
 
-        std::optional<sotto::checkpoint::published_model> look(
-            const sotto::checkpoint::architecture& model, int, std::int64_t after) {
+        std::optional<sotto::detail::checkpoint::published_model> look(
+            const sotto::detail::checkpoint::architecture& model, int, std::int64_t after) {
             if (kind_ == "truncated")
-                return sotto::checkpoint::read_published(files_, folder_, model, after);
+                return sotto::detail::checkpoint::read_published(files_, folder_, model, after);
             if (step_ <= after) return std::nullopt;
             auto made = own_;
             if (kind_ == "random")
@@ -97,10 +97,10 @@ private:
 
     private:
         /// A file as if its writer had died in the middle of it, and had not been careful.
-        void leave_half(const sotto::checkpoint::architecture& model,
-                        const sotto::checkpoint::published_facts& facts,
+        void leave_half(const sotto::detail::checkpoint::architecture& model,
+                        const sotto::detail::checkpoint::published_facts& facts,
                         std::span<const float> parameters, std::span<const float> buffers) {
-            const std::string problem = sotto::checkpoint::publish_model(
+            const std::string problem = sotto::detail::checkpoint::publish_model(
                 files_, folder_, model, facts, parameters, buffers);
             if (!problem.empty()) throw sotto::io_failure(problem);
             for (const auto& file : std::filesystem::directory_iterator(folder_))
@@ -110,10 +110,10 @@ private:
 
         std::string kind_;
         std::filesystem::path folder_;
-        sotto::checkpoint::posix_files files_;
+        sotto::detail::checkpoint::posix_files files_;
         sotto::random_stream random_;
         sotto::layout tensors_;
-        sotto::checkpoint::published_model own_;
+        sotto::detail::checkpoint::published_model own_;
         std::int64_t step_ = -1;
     };
 };
@@ -192,14 +192,15 @@ nlohmann::json shown(const sotto::churn& of) {
 }
 
 template <class Model, class Data>
-sotto::churn between(Model& model, const std::vector<sotto::ensemble_member>& first,
-                     const std::vector<sotto::ensemble_member>& second, const Data& unseen) {
+sotto::churn between(Model& model, const std::vector<sotto::detail::ensemble_member>& first,
+                     const std::vector<sotto::detail::ensemble_member>& second,
+                     const Data& unseen) {
     sotto::ensemble a{model, first}, b{model, second};
     return sotto::churn_between(a.predict(unseen), b.predict(unseen), model.outputs());
 }
 
-std::vector<sotto::ensemble_member> members(const std::vector<std::vector<float>>& models) {
-    std::vector<sotto::ensemble_member> all;
+std::vector<sotto::detail::ensemble_member> members(const std::vector<std::vector<float>>& models) {
+    std::vector<sotto::detail::ensemble_member> all;
     for (const auto& parameters : models) all.push_back({parameters, {}});
     return all;
 }
@@ -221,7 +222,8 @@ nlohmann::json study(const settings& s, auto make_model, const Data& examples, c
         for (std::size_t time = 0; time < 2; ++time) {
             for (const std::uint64_t other : {0u, 500u})
                 models[time].push_back(go(alone, (time == 0 ? s.seed : again) + other).models[0]);
-            const ensemble_scores scores = ensemble{model, members(models[time])}.evaluate(unseen);
+            const sotto::detail::ensemble_scores scores =
+                ensemble{model, members(models[time])}.evaluate(unseen);
             found.push_back(
                 {{"error", 100.0 * (1.0 - scores.accuracy)}, {"loss", scores.log_loss}});
         }
@@ -235,12 +237,13 @@ nlohmann::json study(const settings& s, auto make_model, const Data& examples, c
         std::vector<outcome> students;
         for (const std::uint64_t seed : {s.seed, again}) {
             std::filesystem::remove_all(folder);
-            checkpoint::posix_files files;
+            sotto::detail::checkpoint::posix_files files;
             for (const std::uint64_t other : {0u, 1u}) {
                 const outcome teacher = go(alone, seed + 500 * (other + 1));
-                const auto kind = architecture_of(model);
-                const std::string problem = checkpoint::publish_model(
-                    files, checkpoint::models_folder(folder, static_cast<int>(other)), kind,
+                const auto kind = sotto::detail::architecture_of(model);
+                const std::string problem = sotto::detail::checkpoint::publish_model(
+                    files,
+                    sotto::detail::checkpoint::models_folder(folder, static_cast<int>(other)), kind,
                     {.step = s.steps, .architecture = kind.identity()}, teacher.models[0], {});
                 if (!problem.empty()) throw io_failure(problem);
             }

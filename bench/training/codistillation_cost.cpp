@@ -82,13 +82,13 @@ costs measure(const settings& s, auto make_model, const sotto::data::labelled_se
     costs found;
     run_in_process(2, [&](auto& transport) {
         const auto train_by = [&](auto& model, const auto& exchange, double weight) {
-            codistillation_groups groups{.every = s.every, .common = 1.0};
+            sotto::codistillation_groups groups{.every = s.every, .common = 1.0};
             if (weight == 0.0) groups.every = 1 << 30;  // nobody is asked, and nothing sent
             return trainer{
                 model,
                 codistillation{all_reduce{momentum_sgd{.learning_rate = 0.01}}, forward_kl{},
                                exchange, groups, constant_weight{.weight = weight},
-                               teacher_rules{.margin = 1e9}},
+                               sotto::detail::teacher_rules{.margin = 1e9}},
                 transport,
                 {.batch_size = s.batch_size, .seed = s.seed}};
         };
@@ -99,7 +99,7 @@ costs measure(const settings& s, auto make_model, const sotto::data::labelled_se
         auto over = train_by(of_over, transport_exchange<>{}, 1.0);
         auto in_folder = train_by(of_folder, checkpoint_exchange<>{.folder = folder}, 1.0);
         const auto batches = some_batches(s, examples);
-        large_vector<float> at_start;  // a teacher has learnt, too
+        sotto::detail::large_vector<float> at_start;  // a teacher has learnt, too
         std::size_t at = 0;
         double sum = 0.0;
         const auto nothing = [] {};

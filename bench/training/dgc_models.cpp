@@ -44,7 +44,8 @@ void write(const std::filesystem::path& file, std::string_view content) {
 /// The examples of every epoch, in the order in which the workers together read them: a step's
 /// batches are the next ones, as many as all workers have in theirs.
 void write_order(const settings& s, std::int64_t examples) {
-    sotto::data::sampler all(examples, {}, examples, sotto::random_stream(s.seed).split("order"));
+    sotto::detail::data::sampler all(examples, {}, examples,
+                                     sotto::random_stream(s.seed).split("order"));
     std::string raw;
     for (std::int64_t epoch = 0; epoch < s.passes; ++epoch) {
         all.begin_epoch(epoch);
@@ -100,7 +101,7 @@ nlohmann::json by_row(const settings& s, auto make_model, const auto& examples,
                                          .clip = clip_scope::per_model}});
     const auto clipped_run = [&](auto compressor) {
         if (s.clip > 0.0)
-            return run(all_reduce{clipped{with_momentum, by_norm{s.clip}}, compressor});
+            return run(all_reduce{clipped{with_momentum, sotto::by_norm{s.clip}}, compressor});
         return run(all_reduce{with_momentum, compressor});
     };
     if (s.row == "gradient_dropping")

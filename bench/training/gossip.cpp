@@ -8,8 +8,8 @@
 #include <sotto/models/character_lstm.hpp>
 #include <sotto/models/residual_cnn.hpp>
 #include <sotto/sotto.hpp>
-#include <sotto/trainer/consensus_maxima.hpp>
-#include <sotto/trainer/run_recorder.hpp>
+#include <sotto/logging/consensus_maxima.hpp>
+#include <sotto/logging/run_recorder.hpp>
 #include <sotto/transports/run_simulated.hpp>
 
 #include <CLI/CLI.hpp>
@@ -71,7 +71,8 @@ struct chosen_topology {
         if (name == "complete") return complete{}.bind(size);
         if (name == "torus") return torus{}.bind(size);
         // D^2 needs eigenvalues above -1/3: here the least is 0.
-        if (name == "lazy_ring") return repeated{lazy{ring{}, 0.75}.bind(size).matrix(0)};
+        if (name == "lazy_ring")
+            return sotto::topologies::repeated{lazy{ring{}, 0.75}.bind(size).matrix(0)};
         return ring{}.bind(size);
     }
     void describe(auto&& field) const { field("name", name); }
@@ -82,7 +83,7 @@ struct epoch_of_distances {
     double largest = 0.0, sum = 0.0, sum_of_critical = 0.0;
     std::int64_t measured = 0, critical = 0;
 
-    void see(const sotto::consensus_report& now) {
+    void see(const sotto::detail::consensus_report& now) {
         if (std::isfinite(now.distance)) {
             largest = std::max(largest, now.distance);
             sum += now.distance;
@@ -108,7 +109,7 @@ struct told {
     std::int64_t rounds = 0, steps = 0, bytes = 0;
     double own_errors = 0.0;  // their sum
     std::vector<epoch_of_distances> distances;
-    std::vector<sotto::recorded_maximum> maxima;
+    std::vector<sotto::detail::recorded_maximum> maxima;
     sotto::evaluation learnt, unseen;
 
     void see(const sotto::step_report& step) {
@@ -122,8 +123,8 @@ struct told {
 
 /// Of ranks that own their examples, or share those of all.
 template <class Trainer, class Data, class... Callbacks>
-void fit(const settings& s, Trainer& trainer, const sotto::data::share& part, const Data& examples,
-         Callbacks&&... callbacks) {
+void fit(const settings& s, Trainer& trainer, const sotto::detail::data::share& part,
+         const Data& examples, Callbacks&&... callbacks) {
     if constexpr (std::is_same_v<Data, sotto::data::labelled_set>)
         if (s.alpha > 0.0) {
             const Data own = sotto::data::dirichlet_share(
@@ -211,7 +212,7 @@ nlohmann::json with_control(const settings& s, auto go) {
     if (s.control == "rho") return go(between(consensus_control{.rho = s.value}, no_control{}));
     if (s.control == "none")
         return exact ? go(between(no_control{}, exact_mean{})) : go(no_control{});
-    std::vector<recorded_maximum> maxima;
+    std::vector<sotto::detail::recorded_maximum> maxima;
     for (const double distance : s.maxima)
         maxima.push_back({static_cast<double>(maxima.size()) * s.phase(), distance});
     const fraction_of_maximum control{.fraction = s.value, .maxima = maxima};

@@ -69,7 +69,7 @@ nlohmann::json be_rank(const settings& s, const digits& data, const sotto::tcp_o
     const fit_report done =
         trainer.fit(data.train, epochs{s.passes}, [&](const step_report&) { rounds.add(); });
     nlohmann::json lost = nlohmann::json::array();
-    for (const rank_loss& change : trainer.state().losses())
+    for (const sotto::detail::rank_loss& change : trainer.state().losses())
         lost.push_back({{"rank", change.rank}, {"why", change.cause}});
     nlohmann::json found{{"rank", transport.rank()}, {"steps", done.steps}, {"lost", lost}};
     if (transport.rank() == 0) {

@@ -11,7 +11,7 @@
 #include <sotto/optimizers/schedules.hpp>
 #include <sotto/optimizers/sgd.hpp>
 #include <sotto/strategies/all_reduce.hpp>
-#include <sotto/trainer/progress_bar.hpp>
+#include <sotto/logging/progress_bar.hpp>
 #include <sotto/trainer/trainer.hpp>
 #include <sotto/transports/run_in_process.hpp>
 

@@ -26,13 +26,13 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/collectives/fitting.hpp"
+#include "sotto/collectives/detail/fitting.hpp"
 #include "sotto/compressors/none.hpp"
 #include "sotto/compressors/power_sgd.hpp"
 #include "sotto/compressors/residual.hpp"
 #include "sotto/compressors/sparsified.hpp"
 #include "sotto/compressors/top_k.hpp"
-#include "sotto/consistency/bulk_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/bulk_synchronous.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/optimizers/adamw.hpp"
@@ -44,8 +44,8 @@
 #include "sotto/strategies/parameter_server.hpp"
 #include "sotto/topologies/complete.hpp"
 #include "sotto/trainer/checkpoints.hpp"
-#include "sotto/trainer/json_lines.hpp"
-#include "sotto/trainer/read_json_lines.hpp"
+#include "sotto/logging/json_lines.hpp"
+#include "sotto/logging/read_json_lines.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
 
@@ -162,8 +162,8 @@ std::vector<part> parts_of(const settings& s, const std::filesystem::path& folde
                        }});
     };
     add("all_reduce, small tensors in groups", all_reduce{plain}, true);
-    add("all_reduce, each tensor alone", all_reduce{plain, none{}, collectives::fitting{}, 0},
-        true);
+    add("all_reduce, each tensor alone",
+        all_reduce{plain, none{}, sotto::detail::collectives::fitting{}, 0}, true);
     add("all_reduce of entries", all_reduce{plain, entries});
     add("all_reduce, power_sgd", all_reduce{plain, power_sgd{.rank = 1}});
     add("all_reduce, adamw", all_reduce{adamw{}});

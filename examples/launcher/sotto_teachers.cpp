@@ -1,10 +1,10 @@
 // Lists the models that groups have published for each other, and whether they can be read.
 
-#include <sotto/checkpoint/digest.hpp>
-#include <sotto/checkpoint/file_system.hpp>
-#include <sotto/checkpoint/generations.hpp>
-#include <sotto/checkpoint/group_folders.hpp>
-#include <sotto/checkpoint/published_model.hpp>
+#include <sotto/checkpoint/detail/digest.hpp>
+#include <sotto/checkpoint/detail/file_system.hpp>
+#include <sotto/checkpoint/detail/generations.hpp>
+#include <sotto/checkpoint/detail/group_folders.hpp>
+#include <sotto/checkpoint/detail/published_model.hpp>
 #include <sotto/core/standard_streams.hpp>
 #include <sotto/core/errors.hpp>
 #include <sotto/core/exit_code.hpp>
@@ -24,7 +24,7 @@
 
 namespace {
 
-namespace checkpoint = sotto::checkpoint;
+namespace checkpoint = sotto::detail::checkpoint;
 using sotto::exit_code;
 
 constexpr const char* usage =
@@ -80,23 +80,24 @@ std::string ago(double seconds) {
 /// What is in the folder of one group.
 struct line {
     int group = 0;
-    checkpoint::published_survey found{};
+    sotto::detail::checkpoint::published_survey found{};
     std::string unreadable{};  // why
     std::string written = "unknown";
 };
 
-line look_at(checkpoint::posix_files& files, const std::filesystem::path& folder, int group) {
+line look_at(sotto::detail::checkpoint::posix_files& files, const std::filesystem::path& folder,
+             int group) {
     line about{.group = group};
-    const auto own = checkpoint::models_folder(folder, group);
+    const auto own = sotto::detail::checkpoint::models_folder(folder, group);
     try {
-        about.found = checkpoint::survey_published(files, own);
+        about.found = sotto::detail::checkpoint::survey_published(files, own);
     } catch (const sotto::error& e) {
         about.unreadable = e.what();
     }
     if (!about.found.newest) return about;
     std::error_code why;
     const auto when = std::filesystem::last_write_time(
-        own / checkpoint::file_name(about.found.newest->step), why);
+        own / sotto::detail::checkpoint::file_name(about.found.newest->step), why);
     if (!why) {
         const std::chrono::duration<double> age =
             std::filesystem::file_time_type::clock::now() - when;
@@ -110,7 +111,7 @@ std::string health_of(const line& about, const line* first) {
     if (!about.unreadable.empty()) return "unreadable: " + about.unreadable;
     const auto& [newest, is_finite, bytes, kept, torn] = about.found;
     std::string health;
-    if (!torn.empty() && torn.front().kind == checkpoint::refusal::unreadable)
+    if (!torn.empty() && torn.front().kind == sotto::detail::checkpoint::refusal::unreadable)
         health = "unreadable: " + torn.front().why +
                  (newest ? "; this is the newest that can be read" : "");
     else if (!torn.empty())
@@ -137,15 +138,15 @@ void print(const line& about, const std::string& health) {
         std::printf("  step %lld  loss %s  written %s  %lld kept  %s  architecture %s",
                     static_cast<long long>(facts.step), loss, about.written.c_str(),
                     static_cast<long long>(about.found.kept), in_bytes(about.found.bytes).c_str(),
-                    checkpoint::hex(facts.architecture).substr(0, 8).c_str());
+                    sotto::detail::checkpoint::hex(facts.architecture).substr(0, 8).c_str());
     }
     std::printf("  %s\n", sotto::printable(health).c_str());
 }
 
 exit_code list(const std::filesystem::path& folder) {
-    checkpoint::posix_files files;
+    sotto::detail::checkpoint::posix_files files;
     std::error_code why;
-    const auto groups = checkpoint::groups_in(files, folder, why);
+    const auto groups = sotto::detail::checkpoint::groups_in(files, folder, why);
     if (why) {
         std::fprintf(stderr, "sotto_teachers: cannot list '%s': %s\n",
                      sotto::printable(folder.string()).c_str(), why.message().c_str());

@@ -2,7 +2,7 @@
 // Copies that follow what may be further off than nothing diverge.
 
 #include "sotto/compressors/qsgd.hpp"
-#include "sotto/mixing/choco.hpp"
+#include "sotto/strategies/gossip/mixing/choco.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/gossip.hpp"
 

@@ -1,7 +1,7 @@
 // expect-error: gossip: this mixing method remembers what ranks have been to each other
 
 #include "sotto/compressors/top_k.hpp"
-#include "sotto/mixing/choco.hpp"
+#include "sotto/strategies/gossip/mixing/choco.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/gossip.hpp"
 

@@ -5,7 +5,7 @@
 #include "sotto/data/labelled_set.hpp"
 #include "sotto/distillation/forward_kl.hpp"
 #include "sotto/strategies/all_reduce.hpp"
-#include "sotto/strategies/checkpoint_exchange.hpp"
+#include "sotto/strategies/codistillation/exchanges/checkpoint_exchange.hpp"
 #include "sotto/strategies/codistillation.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/in_process.hpp"

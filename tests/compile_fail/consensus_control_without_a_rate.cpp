@@ -1,7 +1,7 @@
 // expect-error: gossip: this consensus controller decides by the learning rate of a step
 #include <span>
 
-#include "sotto/consensus/consensus_control.hpp"
+#include "sotto/strategies/gossip/control/consensus_control.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/topologies/ring.hpp"
 

@@ -1,8 +1,8 @@
 // expect-error: gossip: by mixing::choco ranks know copies of each other, and no estimate
 
 #include "sotto/compressors/top_k.hpp"
-#include "sotto/consensus/consensus_control.hpp"
-#include "sotto/mixing/choco.hpp"
+#include "sotto/strategies/gossip/control/consensus_control.hpp"
+#include "sotto/strategies/gossip/mixing/choco.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/gossip.hpp"
 

@@ -1,7 +1,7 @@
 // expect-error: gossip: pairs that mix when they like have no rounds in common
 
-#include "sotto/consensus/consensus_control.hpp"
-#include "sotto/mixing/asynchronous_pairs.hpp"
+#include "sotto/strategies/gossip/control/consensus_control.hpp"
+#include "sotto/strategies/gossip/mixing/asynchronous_pairs.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/gossip.hpp"
 

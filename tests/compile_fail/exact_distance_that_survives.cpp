@@ -1,7 +1,7 @@
 // expect-error: gossip: an exact distance is of all ranks
 
-#include "sotto/consensus/fraction_of_maximum.hpp"
-#include "sotto/mixing/adapt_then_combine.hpp"
+#include "sotto/strategies/gossip/control/fraction_of_maximum.hpp"
+#include "sotto/strategies/gossip/mixing/adapt_then_combine.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/gossip.hpp"
 

@@ -1,8 +1,8 @@
 // expect-error: gossip: exact_mean\{\} takes the mean of all ranks
 
-#include "sotto/consensus/control_phases.hpp"
-#include "sotto/consensus/exact_mean.hpp"
-#include "sotto/mixing/adapt_then_combine.hpp"
+#include "sotto/strategies/gossip/control/control_phases.hpp"
+#include "sotto/strategies/gossip/control/exact_mean.hpp"
+#include "sotto/strategies/gossip/mixing/adapt_then_combine.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/gossip.hpp"
 

@@ -1,5 +1,5 @@
 // expect-error: the mean of all ranks: by gossip with surviving
-#include "sotto/mixing/adapt_then_combine.hpp"
+#include "sotto/strategies/gossip/mixing/adapt_then_combine.hpp"
 #include "sotto/models/mlp.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/gossip.hpp"

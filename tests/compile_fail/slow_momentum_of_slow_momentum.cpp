@@ -1,5 +1,5 @@
 // expect-error: mixing::slow_momentum: the method inside takes means of its own
 
-#include "sotto/mixing/slow_momentum.hpp"
+#include "sotto/strategies/gossip/mixing/slow_momentum.hpp"
 
 sotto::mixing::slow_momentum<sotto::mixing::slow_momentum<>> method;

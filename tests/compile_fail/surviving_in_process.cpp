@@ -1,7 +1,7 @@
 // expect-error: gossip: on this transport the loss of a rank ends the job
 
 #include "sotto/core/layout.hpp"
-#include "sotto/mixing/adapt_then_combine.hpp"
+#include "sotto/strategies/gossip/mixing/adapt_then_combine.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/transports/in_process.hpp"

@@ -16,13 +16,13 @@
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
-#include "sotto/strategies/checkpoint_exchange.hpp"
+#include "sotto/strategies/codistillation/exchanges/checkpoint_exchange.hpp"
 #include "sotto/strategies/codistillation.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/strategies/local_updates.hpp"
 #include "sotto/strategies/parameter_server.hpp"
-#include "sotto/strategies/prediction_exchange.hpp"
-#include "sotto/strategies/transport_exchange.hpp"
+#include "sotto/strategies/codistillation/exchanges/prediction_exchange.hpp"
+#include "sotto/strategies/codistillation/exchanges/transport_exchange.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "support/all_transports.hpp"
 #include "support/folders.hpp"
@@ -47,9 +47,8 @@ std::vector<left> train(const Strategy& strategy, std::int64_t count = 20) {
         models::mlp model{784, 8, 10};
         trainer trainer{model, strategy, transport, {.batch_size = 10, .seed = 5}};
         left& mine = all[static_cast<std::size_t>(transport.rank())];
-        trainer.fit(examples, steps{count}, [&](const step_report& step) {
-            mine.heard += step.round.taught.teachers;
-        });
+        trainer.fit(examples, steps{count},
+                    [&](const step_report& step) { mine.heard += step.round.taught.teachers; });
         mine.parameters.assign(trainer.parameters().begin(), trainer.parameters().end());
         mine.loss = trainer.evaluate(examples).loss;
     });
@@ -84,9 +83,9 @@ parameter_server<sgd> some() {
 
 using strategies_in_step = std::tuple<all_reduce<momentum_sgd>, all_reduce<sgd, dgc>,
                                       gossip<momentum_sgd>, local_updates<momentum_sgd>>;
-using every_strategy = std::tuple<all_reduce<momentum_sgd>, all_reduce<sgd, dgc>,
-                                  gossip<momentum_sgd>, local_updates<momentum_sgd>,
-                                  parameter_server<sgd>>;
+using every_strategy =
+    std::tuple<all_reduce<momentum_sgd>, all_reduce<sgd, dgc>, gossip<momentum_sgd>,
+               local_updates<momentum_sgd>, parameter_server<sgd>>;
 
 // A group in a group is as deep as groups go.
 using some_transports = std::tuple<testing::over_metered, testing::over_group,
@@ -132,9 +131,9 @@ TEST_CASE_TEMPLATE_APPLY(transports_agree, some_transports);
 
 TEST_CASE_TEMPLATE_DEFINE("models go through every transport, and all end together", Over,
                           models_travel) {
-    const auto ranks = train<Over>(codistillation{some<all_reduce<momentum_sgd>>(),
-                                                  soft_cross_entropy{}, transport_exchange<>{},
-                                                  codistillation_groups{.every = 2}});
+    const auto ranks =
+        train<Over>(codistillation{some<all_reduce<momentum_sgd>>(), soft_cross_entropy{},
+                                   transport_exchange<>{}, codistillation_groups{.every = 2}});
     CHECK(ranks[0].parameters == ranks[1].parameters);
     CHECK(ranks[2].parameters == ranks[3].parameters);
 }

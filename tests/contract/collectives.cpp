@@ -14,20 +14,21 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/collectives/all_gather_parts.hpp"
-#include "sotto/collectives/all_gather_v.hpp"
-#include "sotto/collectives/all_gather_values.hpp"
+#include "sotto/collectives/detail/all_gather_parts.hpp"
+#include "sotto/collectives/detail/all_gather_v.hpp"
+#include "sotto/collectives/detail/all_gather_values.hpp"
 #include "sotto/collectives/all_reduce.hpp"
-#include "sotto/collectives/barrier.hpp"
-#include "sotto/collectives/broadcast.hpp"
-#include "sotto/collectives/operation.hpp"
-#include "sotto/collectives/reduce_scatter.hpp"
+#include "sotto/collectives/detail/barrier.hpp"
+#include "sotto/collectives/detail/broadcast.hpp"
+#include "sotto/collectives/detail/operation.hpp"
+#include "sotto/collectives/detail/reduce_scatter.hpp"
 #include "sotto/core/errors.hpp"
 #include "support/all_transports.hpp"
 #include "support/generators.hpp"
 
 using namespace sotto;
 using namespace sotto::collectives;
+using namespace sotto::detail::collectives;
 using namespace sotto::testing;
 
 namespace {

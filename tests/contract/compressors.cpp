@@ -47,8 +47,9 @@ struct worker {
         : tensors(shape), state(testing::sensible<Compressor>::options().bind(tensors)) {}
 
     messages encode(std::int64_t step, const floats& gradient) {
-        compressing::begin_round(state, place_of(step));
-        if (compressing::waits_for_all(state)) compressing::measure(state, tensors, gradient);
+        detail::compressing::begin_round(state, place_of(step));
+        if (detail::compressing::waits_for_all(state))
+            detail::compressing::measure(state, tensors, gradient);
         messages sent;
         for (const tensor& t : tensors)
             state.encode(t, t.of(std::span<const float>(gradient)), sent.emplace_back());
@@ -58,8 +59,7 @@ struct worker {
     floats decode(const messages& received) {
         floats sum(static_cast<std::size_t>(tensors.size()));
         for (const tensor& t : tensors)
-            state.decode_add(t, received[static_cast<std::size_t>(t.index)],
-                             t.of(std::span(sum)));
+            state.decode_add(t, received[static_cast<std::size_t>(t.index)], t.of(std::span(sum)));
         return sum;
     }
 };
@@ -78,8 +78,9 @@ std::vector<floats> awkward_gradients() {
         alternating[i] = i % 2 == 0 ? 6.0f : -6.0f;
         steep[i] = std::ldexp(1.0f, static_cast<int>(i % 40) - 30);
     }
-    return {floats(n), spike, floats(n, 7.0f), alternating, steep,
-            testing::normal_values(static_cast<std::int64_t>(n), 5), integers(6)};
+    return {floats(n),   spike, floats(n, 7.0f),
+            alternating, steep, testing::normal_values(static_cast<std::int64_t>(n), 5),
+            integers(6)};
 }
 
 bool same_bits(const floats& a, const floats& b) {
@@ -94,7 +95,7 @@ TEST_CASE_TEMPLATE_DEFINE("encode appends to what is there and never clears it",
     static_assert(compressor<C>);
     worker<C> one, twin;
     const auto sent = one.encode(0, integers(0));
-    compressing::begin_round(twin.state, place_of(0));
+    detail::compressing::begin_round(twin.state, place_of(0));
     const floats gradient = integers(0);
     for (const tensor& t : twin.tensors) {
         bytes out(5, std::byte{0xA5});
@@ -116,22 +117,22 @@ TEST_CASE_TEMPLATE_DEFINE("no message is longer than announced, so that reserved
     for (const tensor& t : one.tensors) {
         bytes& message = out[static_cast<std::size_t>(t.index)];
         message.reserve(
-            static_cast<std::size_t>(compressing::message_bytes_max(one.state, t)));
+            static_cast<std::size_t>(detail::compressing::message_bytes_max(one.state, t)));
         place.push_back(message.data());
     }
     std::int64_t step = 0;
     for (int repeat = 0; repeat < 3; ++repeat)
         for (const floats& gradient : awkward_gradients()) {
-            compressing::begin_round(one.state, place_of(step++));
+            detail::compressing::begin_round(one.state, place_of(step++));
             for (const tensor& t : one.tensors) {
                 const auto slot = static_cast<std::size_t>(t.index);
                 out[slot].clear();
                 one.state.encode(t, t.of(std::span<const float>(gradient)), out[slot]);
                 CHECK(static_cast<std::int64_t>(out[slot].size()) <=
-                      compressing::message_bytes_max(one.state, t));
+                      detail::compressing::message_bytes_max(one.state, t));
                 CHECK(out[slot].data() == place[slot]);
             }
-            compressing::commit(one.state);
+            detail::compressing::commit(one.state);
         }
 }
 TEST_CASE_TEMPLATE_APPLY(keeps_its_bound, testing::every_compressor);
@@ -142,7 +143,7 @@ TEST_CASE_TEMPLATE_DEFINE("decode_add adds finite values to the sum and writes n
     std::int64_t step = 0;
     for (const floats& gradient : awkward_gradients()) {
         const auto sent = one.encode(step++, gradient);
-        compressing::commit(one.state);
+        detail::compressing::commit(one.state);
         const floats alone = one.decode(sent);
         for (const tensor& t : one.tensors) {
             constexpr float guard = -12345.0f;
@@ -167,7 +168,7 @@ TEST_CASE_TEMPLATE_DEFINE("a message that is cut short or too long is refused an
     worker<C> one;
     for (const floats& gradient : {integers(1), awkward_gradients()[1]}) {
         const auto sent = one.encode(rounds_an_epoch, gradient);
-        compressing::commit(one.state);
+        detail::compressing::commit(one.state);
         for (const tensor& t : one.tensors) {
             const bytes& whole = sent[static_cast<std::size_t>(t.index)];
             const floats before(static_cast<std::size_t>(t.size), -0.0f);
@@ -214,12 +215,12 @@ TEST_CASE_TEMPLATE_DEFINE("a round that is rolled back leaves no trace", C, roll
         for (std::int64_t failure = 0; failure < step % 3; ++failure) {
             const auto sent = one.encode(step, integers(1000 + 3 * step + failure));
             if (failure == 1) one.decode(sent);
-            compressing::rollback(one.state);
+            detail::compressing::rollback(one.state);
         }
         CHECK(testing::snapshot(one.state) == testing::snapshot(twin.state));
         CHECK(one.encode(step, integers(step)) == twin.encode(step, integers(step)));
-        compressing::commit(one.state);
-        compressing::commit(twin.state);
+        detail::compressing::commit(one.state);
+        detail::compressing::commit(twin.state);
     }
     CHECK(testing::snapshot(one.state) == testing::snapshot(twin.state));
 }
@@ -229,17 +230,17 @@ TEST_CASE_TEMPLATE_DEFINE("a round that failed after some tensors only leaves no
                           rolls_back_in_part) {
     worker<C> one, twin;
     for (std::int64_t step = 0; step < 2 * rounds_an_epoch; ++step) {
-        compressing::begin_round(one.state, place_of(step));
+        detail::compressing::begin_round(one.state, place_of(step));
         const floats failed = integers(1000 + step);
         for (const tensor& t : one.tensors) {
             if (t.index % 2 != step % 2) continue;
             bytes out;
             one.state.encode(t, t.of(std::span<const float>(failed)), out);
         }
-        compressing::rollback(one.state);
+        detail::compressing::rollback(one.state);
         CHECK(one.encode(step, integers(step)) == twin.encode(step, integers(step)));
-        compressing::commit(one.state);
-        compressing::commit(twin.state);
+        detail::compressing::commit(one.state);
+        detail::compressing::commit(twin.state);
         CHECK(testing::snapshot(one.state) == testing::snapshot(twin.state));
     }
 }
@@ -253,7 +254,7 @@ TEST_CASE_TEMPLATE_DEFINE("messages can be decoded before other tensors are enco
         const messages sent = twin.encode(step, gradient);
         const floats expected = twin.decode(sent);
         floats sum(gradient.size());
-        compressing::begin_round(one.state, place_of(step));
+        detail::compressing::begin_round(one.state, place_of(step));
         for (const tensor& t : one.tensors) {
             bytes message;
             one.state.encode(t, t.of(std::span<const float>(gradient)), message);
@@ -262,8 +263,8 @@ TEST_CASE_TEMPLATE_DEFINE("messages can be decoded before other tensors are enco
         }
         CHECK(same_bits(sum, expected));
         CHECK(same_bits(one.decode(sent), expected));
-        compressing::commit(one.state);
-        compressing::commit(twin.state);
+        detail::compressing::commit(one.state);
+        detail::compressing::commit(twin.state);
         CHECK(testing::snapshot(one.state) == testing::snapshot(twin.state));
     }
 }
@@ -274,12 +275,12 @@ TEST_CASE_TEMPLATE_DEFINE("what is not sent is remembered once the round is comm
     worker<C> one, fresh;
     constexpr std::int64_t step = 2 * rounds_an_epoch;  // warm-up is over
     one.encode(step, integers(1));
-    compressing::rollback(one.state);
+    detail::compressing::rollback(one.state);
     CHECK(one.encode(step, integers(1)) == fresh.encode(step, integers(1)));
     CHECK(testing::snapshot(one.state) == testing::snapshot(fresh.state));
-    compressing::commit(one.state);
+    detail::compressing::commit(one.state);
     CHECK_FALSE(testing::snapshot(one.state) == testing::snapshot(fresh.state));
-    compressing::rollback(fresh.state);
+    detail::compressing::rollback(fresh.state);
     CHECK_FALSE(one.encode(step + 1, integers(1)) == fresh.encode(step + 1, integers(1)));
 }
 TEST_CASE_TEMPLATE_APPLY(remembers, testing::compressors_with_residual);
@@ -294,10 +295,10 @@ TEST_CASE_TEMPLATE_DEFINE("what was sent and what is unsent add up to what was g
         const floats gradient = integers(step);
         const floats decoded = one.decode(one.encode(step, gradient));
         if (chance.below(3) == 0) {
-            compressing::rollback(one.state);
+            detail::compressing::rollback(one.state);
             continue;
         }
-        compressing::commit(one.state);
+        detail::compressing::commit(one.state);
         for (std::size_t i = 0; i < n; ++i) {
             given[i] += static_cast<std::int64_t>(gradient[i]);
             sent[i] += static_cast<std::int64_t>(decoded[i]);
@@ -326,7 +327,7 @@ TEST_CASE_TEMPLATE_DEFINE("messages stay free of NaN when gradients are huge and
             gradient[i] *= i % 3 == 0 ? 1e3f : i % 3 == 1 ? 1e-42f : 1.0f;
         const floats decoded = one.decode(one.encode(step, gradient));
         CHECK(std::ranges::all_of(decoded, [](float x) { return std::isfinite(x); }));
-        compressing::commit(one.state);
+        detail::compressing::commit(one.state);
     }
 }
 TEST_CASE_TEMPLATE_APPLY(stays_finite, testing::every_compressor);
@@ -334,13 +335,13 @@ TEST_CASE_TEMPLATE_APPLY(stays_finite, testing::every_compressor);
 TEST_CASE_TEMPLATE_DEFINE("two states bound and fed alike send identical bytes", C, repeats) {
     worker<C> one, twin;
     for (std::int64_t step = 0; step < 3 * rounds_an_epoch; ++step) {
-        const auto gradient = testing::normal_values(one.tensors.size(),
-                                                     static_cast<std::uint64_t>(step));
+        const auto gradient =
+            testing::normal_values(one.tensors.size(), static_cast<std::uint64_t>(step));
         const auto sent = one.encode(step, gradient);
         CHECK(sent == twin.encode(step, gradient));
         CHECK(same_bits(one.decode(sent), twin.decode(sent)));
-        compressing::commit(one.state);
-        compressing::commit(twin.state);
+        detail::compressing::commit(one.state);
+        detail::compressing::commit(twin.state);
     }
 }
 TEST_CASE_TEMPLATE_APPLY(repeats, testing::every_compressor);
@@ -350,14 +351,14 @@ TEST_CASE_TEMPLATE_DEFINE("a fresh state given what visit shows goes on with the
     worker<C> one;
     for (std::int64_t step = 0; step < 7; ++step) {
         one.encode(step, integers(step));
-        compressing::commit(one.state);
+        detail::compressing::commit(one.state);
     }
     worker<C> resumed;
     testing::snapshot(one.state).put_into(resumed.state);
     for (std::int64_t step = 7; step < 20; ++step) {
         CHECK(one.encode(step, integers(step)) == resumed.encode(step, integers(step)));
-        compressing::commit(one.state);
-        compressing::commit(resumed.state);
+        detail::compressing::commit(one.state);
+        detail::compressing::commit(resumed.state);
     }
 }
 TEST_CASE_TEMPLATE_APPLY(resumes, testing::every_compressor);
@@ -372,11 +373,11 @@ TEST_CASE_TEMPLATE_DEFINE("after the first round neither encoding nor decoding t
     std::vector<bytes> out(one.tensors.tensors().size());
     for (const tensor& t : one.tensors)
         out[static_cast<std::size_t>(t.index)].reserve(
-            static_cast<std::size_t>(compressing::message_bytes_max(one.state, t)));
+            static_cast<std::size_t>(detail::compressing::message_bytes_max(one.state, t)));
     floats sum(static_cast<std::size_t>(one.tensors.size()));
     const auto gradients = awkward_gradients();
     const auto round = [&](std::int64_t step) {
-        compressing::begin_round(one.state, place_of(step));
+        detail::compressing::begin_round(one.state, place_of(step));
         const floats& gradient = gradients[static_cast<std::size_t>(step) % gradients.size()];
         for (const tensor& t : one.tensors) {
             bytes& message = out[static_cast<std::size_t>(t.index)];
@@ -385,9 +386,9 @@ TEST_CASE_TEMPLATE_DEFINE("after the first round neither encoding nor decoding t
             one.state.decode_add(t, message, t.of(std::span(sum)));
         }
         if (step % 3 == 2)
-            compressing::rollback(one.state);
+            detail::compressing::rollback(one.state);
         else
-            compressing::commit(one.state);
+            detail::compressing::commit(one.state);
     };
     round(0);
     const support::allocation_count count;
@@ -397,7 +398,7 @@ TEST_CASE_TEMPLATE_DEFINE("after the first round neither encoding nor decoding t
 TEST_CASE_TEMPLATE_APPLY(takes_no_memory, testing::every_compressor);
 
 TEST_CASE_TEMPLATE_DEFINE("payloads of all ranks add up to what a receiver unpacks", C, sums_up) {
-    if constexpr (packs<C>) {
+    if constexpr (detail::packs<C>) {
         constexpr int ranks = 3;
         std::vector<worker<C>> all(ranks);
         std::vector<worker<C>> messengers(ranks);
@@ -408,21 +409,21 @@ TEST_CASE_TEMPLATE_DEFINE("payloads of all ranks add up to what a receiver unpac
                 if (!all[0].state.sums(t)) continue;
                 floats total, payload;
                 std::size_t values = 0;
-                const int count = compressing::payload_count(all[0].state, t);
+                const int count = detail::compressing::payload_count(all[0].state, t);
                 for (int number = 0; number < count; ++number) {
                     const floats before = total;
                     total.clear();
                     for (std::size_t r = 0; r < ranks; ++r) {
                         auto& state = all[r].state;
-                        if (number == 0) compressing::begin_round(state, place_of(step));
-                        const auto size = compressing::payload_size(state, t, number);
+                        if (number == 0) detail::compressing::begin_round(state, place_of(step));
+                        const auto size = detail::compressing::payload_size(state, t, number);
                         REQUIRE(size >= 0);
                         payload.assign(static_cast<std::size_t>(size), std::nanf(""));
                         const floats g = integers(10 * step + static_cast<std::int64_t>(r));
                         if (number == 0)
                             state.pack(t, t.of(std::span<const float>(g)), payload);
                         else
-                            compressing::pack_next(state, t, number, before, payload);
+                            detail::compressing::pack_next(state, t, number, before, payload);
                         total.resize(payload.size());
                         for (std::size_t i = 0; i < payload.size(); ++i) total[i] += payload[i];
                     }
@@ -438,20 +439,20 @@ TEST_CASE_TEMPLATE_DEFINE("payloads of all ranks add up to what a receiver unpac
                 std::copy(first.begin(), first.end(), t.of(std::span(summed)).begin());
             }
             for (std::size_t r = 0; r < ranks; ++r) {
-                const auto sent = messengers[r].encode(
-                    step, integers(10 * step + static_cast<std::int64_t>(r)));
+                const auto sent =
+                    messengers[r].encode(step, integers(10 * step + static_cast<std::int64_t>(r)));
                 const floats one = messengers[r].decode(sent);
                 for (std::size_t i = 0; i < one.size(); ++i) decoded[i] += one[i];
             }
             // Momentum of dense tensors is applied to the sum, which messages do not show; nor do
             // they show what was made from other ranks' sums.
             for (const tensor& t : all[0].tensors)
-                if (all[0].state.sums(t) && !(holds_momentum<C> && t.is_vector()) &&
-                    compressing::payload_count(all[0].state, t) == 1)
+                if (all[0].state.sums(t) && !(detail::holds_momentum<C> && t.is_vector()) &&
+                    detail::compressing::payload_count(all[0].state, t) == 1)
                     CHECK(std::ranges::equal(t.of(std::span<const float>(summed)),
                                              t.of(std::span<const float>(decoded))));
-            for (auto& rank : all) compressing::commit(rank.state);
-            for (auto& rank : messengers) compressing::commit(rank.state);
+            for (auto& rank : all) detail::compressing::commit(rank.state);
+            for (auto& rank : messengers) detail::compressing::commit(rank.state);
         }
     }
 }

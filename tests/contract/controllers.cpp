@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "sotto/consensus/consensus_controller.hpp"
+#include "sotto/strategies/gossip/control/consensus_controller.hpp"
 #include "sotto/core/random.hpp"
 #include "support/all_gossip_policies.hpp"
 #include "support/allocation_count.hpp"
@@ -37,7 +37,7 @@ consensus_reading reading_of(std::int64_t step, double distance, double lambda =
 /// Rounds of a step in which each leaves `lambda` of the distance, as many as are wanted.
 template <class State>
 int rounds_of(State& control, consensus_reading now, double lambda) {
-    if (!controlling::wants_one(control, now.where, now.learning_rate)) return 0;
+    if (!detail::controlling::wants_one(control, now.where, now.learning_rate)) return 0;
     for (; now.rounds < 2 * rounds_bound && control.wants_another(now); ++now.rounds)
         now.distance *= lambda;
     return now.rounds;
@@ -78,13 +78,13 @@ TEST_CASE_TEMPLATE_DEFINE("ranks that are told the same do the same", C, agrees)
         consensus_reading now = reading_of(step, std::abs(random.normal()));
         now.gradient_norm = std::abs(random.normal());
         CHECK(one.needs(now.where) == other.needs(now.where));
-        const bool wants = controlling::wants_one(one, now.where, now.learning_rate);
-        CHECK(wants == controlling::wants_one(other, now.where, now.learning_rate));
+        const bool wants = detail::controlling::wants_one(one, now.where, now.learning_rate);
+        CHECK(wants == detail::controlling::wants_one(other, now.where, now.learning_rate));
         for (bool more = wants; more; ++now.rounds) {
             more = one.wants_another(now);
             CHECK(more == other.wants_another(now));
-            const double target = controlling::target(one, now);
-            const double same = controlling::target(other, now);
+            const double target = detail::controlling::target(one, now);
+            const double same = detail::controlling::target(other, now);
             CHECK((target == same || (std::isnan(target) && std::isnan(same))));
             now.distance *= 0.8;
         }
@@ -104,8 +104,8 @@ TEST_CASE_TEMPLATE_DEFINE("distances are asked for, exact or estimated, as the o
         rounds_of(control, reading_of(step, 1.0), 0.5);
         CHECK(control.needs(where) == needed);  // of a step, not of a round
     }
-    CHECK(exact == controlling::measures_exactly<C>);
-    CHECK(estimated == controlling::estimates<C>);
+    CHECK(exact == detail::controlling::measures_exactly<C>);
+    CHECK(estimated == detail::controlling::estimates<C>);
 }
 TEST_CASE_TEMPLATE_APPLY(says_what_it_needs, testing::every_controller);
 
@@ -114,8 +114,8 @@ TEST_CASE_TEMPLATE_DEFINE("exact means are asked for by those alone that say so"
     const auto control = bound<C>();
     bool means = false;
     for (std::int64_t step = 0; step < 20; ++step)
-        means |= controlling::wants_mean(control, reading_of(step, 1.0).where);
-    CHECK(means == controlling::takes_means<C>);
+        means |= detail::controlling::wants_mean(control, reading_of(step, 1.0).where);
+    CHECK(means == detail::controlling::takes_means<C>);
 }
 TEST_CASE_TEMPLATE_APPLY(says_whether_it_takes_means, testing::every_controller);
 
@@ -128,9 +128,9 @@ TEST_CASE_TEMPLATE_DEFINE("a distance below the target is near enough, and one a
             consensus_reading now = reading_of(step, 1e3);
             if (control.needs(now.where) == consensus_measure::nothing) continue;
             ++controlled;
-            REQUIRE(controlling::wants_one(control, now.where, now.learning_rate));
+            REQUIRE(detail::controlling::wants_one(control, now.where, now.learning_rate));
             CHECK(control.wants_another(now));
-            const double target = controlling::target(control, now);
+            const double target = detail::controlling::target(control, now);
             CHECK(target > 0.0);
             CHECK(std::isfinite(target));
             now.rounds = 2;
@@ -153,9 +153,9 @@ TEST_CASE_TEMPLATE_DEFINE("the target that is told is what decides, before and a
         consensus_reading now = reading_of(step, 1e3);
         now.gradient_norm = 0.5 + std::abs(random.normal());
         for (; now.rounds <= 3; ++now.rounds) {
-            const double before = controlling::target(control, now);
+            const double before = detail::controlling::target(control, now);
             const bool more = control.wants_another(now);
-            const double after = controlling::target(control, now);
+            const double after = detail::controlling::target(control, now);
             CHECK((before == after || (std::isnan(before) && std::isnan(after))));
             if (!is_fixed<C> && std::isfinite(before)) CHECK(more == (now.distance > before));
             now.distance = now.rounds == 1 ? 1.01 * before : 0.99 * before;
@@ -173,10 +173,10 @@ TEST_CASE_TEMPLATE_DEFINE("what was not found is not near, but after an exact me
             consensus_reading now = reading_of(step, nan);
             if (control.needs(now.where) == consensus_measure::nothing) continue;
             CHECK(control.wants_another(now));
-            CHECK(controlling::wants_one(control, reading_of(step + 1, nan).where, 0.1));
+            CHECK(detail::controlling::wants_one(control, reading_of(step + 1, nan).where, 0.1));
             now.is_mean = true;
             CHECK_FALSE(control.wants_another(now));
-            CHECK(controlling::wants_one(control, reading_of(step + 1, nan).where, 0.1));
+            CHECK(detail::controlling::wants_one(control, reading_of(step + 1, nan).where, 0.1));
         }
 }
 TEST_CASE_TEMPLATE_APPLY(knows_what_it_does_not_know, testing::every_controller);
@@ -189,7 +189,7 @@ TEST_CASE_TEMPLATE_DEFINE("what is found late counts as if it had been found at 
             auto at_once = bound<C>(), late = bound<C>();
             consensus_reading now = reading_of(step, nan);
             if (at_once.needs(now.where) == consensus_measure::nothing) continue;
-            const double far = 100.0 * controlling::target(at_once, now);
+            const double far = 100.0 * detail::controlling::target(at_once, now);
             const int rounds = rounds_of(at_once, reading_of(step, far), 0.9);
             CHECK(rounds > 5);
             CHECK(late.wants_another(now));

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
-#include "sotto/mixing/mixing_method.hpp"
+#include "sotto/strategies/gossip/mixing/mixing_method.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "support/all_gossip_policies.hpp"
 #include "support/allocation_count.hpp"
@@ -70,7 +70,7 @@ private:
         }
         const float own = mixing::wants_mean(state_) ? 0.5f : 0.75f;
         for (float& x : next_) x = own * x + (1.0f - own) * 0.5f;
-        if constexpr (mixing::has_companion<mixing_state<Method>>)
+        if constexpr (detail::mixing::has_companion<mixing_state<Method>>)
             for (float& y : state_.companion()) y = 0.75f * y;
     }
 

@@ -24,21 +24,21 @@
 #include "sotto/compressors/terngrad.hpp"
 #include "sotto/compressors/threshold.hpp"
 #include "sotto/compressors/top_k.hpp"
-#include "sotto/consensus/consensus_controller.hpp"
+#include "sotto/strategies/gossip/control/consensus_controller.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/kernels/reductions.hpp"
-#include "sotto/kernels/ternary.hpp"
-#include "sotto/metrics/churn.hpp"
+#include "sotto/kernels/detail/simd/reductions.hpp"
+#include "sotto/kernels/detail/quantise/ternary.hpp"
+#include "sotto/models/churn.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/trainer/early_stop.hpp"
-#include "sotto/trainer/json_text.hpp"
-#include "sotto/trainer/report_text.hpp"
+#include "sotto/logging/detail/json_text.hpp"
+#include "sotto/logging/detail/report_text.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
-#include "sotto/wire/gossip_word.hpp"
-#include "sotto/wire/push.hpp"
+#include "sotto/wire/detail/protocols/gossip_word.hpp"
+#include "sotto/wire/detail/protocols/push.hpp"
 #include "sotto/wire/value_format.hpp"
 #include "support/generators.hpp"
 #include "support/numbers.hpp"
@@ -114,18 +114,19 @@ TEST_CASE("fit: values that become infinite as halves -> an error with its code"
 
 TEST_CASE("kernels: values that are not finite -> found by place, sums not finite") {
     std::vector<float> values(1000, 1.0f);
-    CHECK(kernels::first_non_finite(values) == -1);
-    CHECK(kernels::is_finite(kernels::sum_of_squares(values)));
+    CHECK(detail::kernels::first_non_finite(values) == -1);
+    CHECK(detail::kernels::is_finite(detail::kernels::sum_of_squares(values)));
     for (const float bad : bad_floats()) {
         values[777] = bad;
-        CHECK(kernels::first_non_finite(values) == 777);
-        CHECK_FALSE(kernels::is_finite(kernels::sum_of_squares(values)));
+        CHECK(detail::kernels::first_non_finite(values) == 777);
+        CHECK_FALSE(detail::kernels::is_finite(detail::kernels::sum_of_squares(values)));
         values[777] = 1.0f;
     }
     std::vector<float> scales(1);
     std::vector<std::uint8_t> codes(256);
     for (const float clip : {bad_floats()[0], bad_floats()[3], 0.0f, -1.0f})
-        CHECK_THROWS_AS(kernels::ternarise({.clip = clip}, values, scales, codes), invalid_option);
+        CHECK_THROWS_AS(detail::kernels::ternarise({.clip = clip}, values, scales, codes),
+                        invalid_option);
 }
 
 TEST_CASE("first_beyond: values that are not finite -> a finite one behind them is found") {
@@ -149,13 +150,13 @@ TEST_CASE_TEMPLATE("compressors: a gradient that is not finite -> refused, or sh
     for (const float bad : bad_floats()) {
         const std::vector<float> gradient(static_cast<std::size_t>(t.size), bad);
         auto state = testing::sensible<C>::options().bind(tensors);
-        compressing::begin_round(state, {});
+        detail::compressing::begin_round(state, {});
         bytes message;
         std::vector<float> sum(gradient.size());
         try {
             state.encode(t, gradient, message);
             state.decode_add(t, message, sum);
-            CHECK(kernels::first_non_finite(sum) >= 0);
+            CHECK(detail::kernels::first_non_finite(sum) >= 0);
         } catch (const error& e) {
             CHECK(e.code() == errc::non_finite);
         }
@@ -164,14 +165,14 @@ TEST_CASE_TEMPLATE("compressors: a gradient that is not finite -> refused, or sh
 
 TEST_CASE("words of peers: a number that is not finite -> refused") {
     for (const double bad : {not_a_number, infinity, -infinity, -1.0}) {
-        wire::gossip_word word;
+        detail::wire::gossip_word word;
         word.clock.epoch = bad;
-        bytes in(wire::gossip_word_bytes);
-        wire::write_gossip_word(word, in.data());
-        CHECK_FALSE(wire::read_gossip_word(in));
-        bytes push(wire::push_header_bytes);
-        wire::write_push_head({.epoch = bad}, {}, push.data());
-        CHECK_FALSE(wire::read_push_header(push));
+        bytes in(detail::wire::gossip_word_bytes);
+        detail::wire::write_gossip_word(word, in.data());
+        CHECK_FALSE(detail::wire::read_gossip_word(in));
+        bytes push(detail::wire::push_header_bytes);
+        detail::wire::write_push_head({.epoch = bad}, {}, push.data());
+        CHECK_FALSE(detail::wire::read_push_header(push));
     }
 }
 
@@ -195,17 +196,17 @@ TEST_CASE("controllers: a distance that is not known -> not near, and no miss") 
     CHECK(detail::rounds_to_reach(not_a_number, 1.0, 0.5, 8) == 1);
     CHECK(detail::rounds_to_reach(2.0, 1.0, not_a_number, 8) == 8);
     CHECK(detail::rounds_to_reach(2.0, not_a_number, 0.5, 8) == 1);
-    CHECK_FALSE(controlling::is_above(not_a_number, 1.0));
-    CHECK_FALSE(controlling::is_above(1.0, not_a_number));
+    CHECK_FALSE(detail::controlling::is_above(not_a_number, 1.0));
+    CHECK_FALSE(detail::controlling::is_above(1.0, not_a_number));
 }
 
 TEST_CASE("logs and reports: numbers that are not finite -> null and signs") {
     CHECK(detail::json_text(
               {{"loss", not_a_number}, {"each", {1.0, infinity, -infinity}}, {"x", "NaN"}}) ==
           R"({"loss":null,"each":[1.0,null,null],"x":"NaN"})");
-    CHECK(reporting::digits(infinity) == "∞");
-    CHECK(reporting::digits(-infinity) == "−∞");
-    CHECK(reporting::digits(not_a_number) == "–");
+    CHECK(detail::reporting::digits(infinity) == "∞");
+    CHECK(detail::reporting::digits(-infinity) == "−∞");
+    CHECK(detail::reporting::digits(not_a_number) == "–");
 }
 
 TEST_CASE("weights, probabilities, tokens: one that is not finite -> refused") {

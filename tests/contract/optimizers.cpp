@@ -61,7 +61,7 @@ struct trainee {
             const tensor& t = tensors[backwards ? count - 1 - k : k];
             state.update(t, t.of(std::span(parameters)), t.of(std::span<const float>(gradient)));
         }
-        optimizing::commit(state);
+        detail::optimizing::commit(state);
     }
 };
 
@@ -145,7 +145,7 @@ TEST_CASE_TEMPLATE_APPLY(follows_rate_factor, testing::every_optimizer);
 
 TEST_CASE_TEMPLATE_DEFINE("a gradient of zero moves nothing where the update is linear", O,
                           zero_moves_nothing) {
-    if constexpr (linear_optimizer<O>) {
+    if constexpr (detail::linear_optimizer<O>) {
         trainee<O> one;
         const floats nothing(one.parameters.size());
         for (std::int64_t s = 0; s < 5; ++s) {
@@ -175,7 +175,7 @@ TEST_CASE_TEMPLATE_DEFINE("a sparse update gives the bits of a dense one", O, up
                            std::span<const std::uint32_t> i) {
                       sparsely.state.update_at(t, w, g, i);
                   }) {
-        REQUIRE(optimizing::updates_sparsely(sparsely.state));
+        REQUIRE(detail::optimizing::updates_sparsely(sparsely.state));
         for (std::int64_t s = 0; s < 10; ++s) {
             floats gradient = gradient_of(s);
             for (std::size_t i = 0; i < gradient.size(); ++i)
@@ -192,7 +192,7 @@ TEST_CASE_TEMPLATE_DEFINE("a sparse update gives the bits of a dense one", O, up
             CHECK(same_bits(densely.parameters, sparsely.parameters));
         }
     } else {
-        CHECK_FALSE(optimizing::updates_sparsely(sparsely.state));
+        CHECK_FALSE(detail::optimizing::updates_sparsely(sparsely.state));
     }
 }
 TEST_CASE_TEMPLATE_APPLY(updates_sparsely, testing::every_optimizer);
@@ -370,9 +370,9 @@ TEST_CASE("decay follows the momentum that gradients carry, also through a sched
     const sgd told{.learning_rate = 0.1, .weight_decay = 0.05, .decay_momentum = 0.9};
     trainee<sgd> expected(told), followed(decaying), unmoved(told);
     trainee<scheduled<sgd, constant_rate>> behind_schedule({decaying, constant_rate{}});
-    optimizing::follow_momentum(followed.state, {0.9});
-    optimizing::follow_momentum(behind_schedule.state, {0.9});
-    optimizing::follow_momentum(unmoved.state, {0.3});  // what was set explicitly stays
+    detail::optimizing::follow_momentum(followed.state, {0.9});
+    detail::optimizing::follow_momentum(behind_schedule.state, {0.9});
+    detail::optimizing::follow_momentum(unmoved.state, {0.3});  // what was set explicitly stays
     for (std::int64_t s = 0; s < 10; ++s) {
         expected.step(s, gradient_of(s));
         followed.step(s, gradient_of(s));

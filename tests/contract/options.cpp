@@ -21,9 +21,9 @@
 #include "sotto/staleness/delay_compensation.hpp"
 #include "sotto/staleness/delay_compensation_adaptive.hpp"
 #include "sotto/staleness/delay_compensation_of_rounds.hpp"
-#include "sotto/consistency/bulk_synchronous.hpp"
-#include "sotto/consistency/dynamic_stale_synchronous.hpp"
-#include "sotto/consistency/stale_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/bulk_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/dynamic_stale_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/stale_synchronous.hpp"
 #include "sotto/nn/average_pool2d.hpp"
 #include "sotto/nn/batch_norm.hpp"
 #include "sotto/nn/chain.hpp"
@@ -35,7 +35,7 @@
 #include "sotto/nn/highway.hpp"
 #include "sotto/nn/lstm.hpp"
 #include "sotto/nn/max_pool2d.hpp"
-#include "sotto/nn/widen.hpp"
+#include "sotto/nn/detail/widen.hpp"
 #include "support/all_gossip_policies.hpp"
 #include "support/all_policies.hpp"
 #include "support/generators.hpp"
@@ -52,7 +52,7 @@ struct binds {
 
     template <class Policy>
     void operator()(const Policy& policy) const {
-        if constexpr (rate_schedule<Policy>)
+        if constexpr (detail::rate_schedule<Policy>)
             (void)scheduled{sgd{}, policy}.bind(tensors);
         else if constexpr (nn::layer<Policy>) {
             nn::blueprint plan;
@@ -61,13 +61,14 @@ struct binds {
             (void)policy.value({}, 0, {});
         else if constexpr (loss<Policy>)
             (void)policy.value({}, {});
-        else if constexpr (distillation_weight<Policy>)
+        else if constexpr (detail::distillation_weight<Policy>)
             policy.check();
         else if constexpr (staleness_compensator<Policy>)
             (void)policy.bind(tensors, 4);
         else if constexpr (requires { policy.bind(tensors); })
             (void)policy.bind(tensors);
-        else if constexpr (topology<Policy> || consistency<Policy> || bulk_consistency<Policy>)
+        else if constexpr (topology<Policy> || consistency<Policy> ||
+                           detail::bulk_consistency<Policy>)
             (void)policy.bind(8);
         else
             (void)policy.bind();
@@ -206,15 +207,15 @@ TEST_CASE("topologies, controllers, mixing: a wrong option -> bind refuses it by
     try_all<testing::every_topology>(tries);
     try_all<testing::every_controller>(tries);
     try_all<testing::every_mixing_method>(tries);
-    const auto with = [&](const char* key, double recorded_maximum::*number) {
+    const auto with = [&](const char* key, double detail::recorded_maximum::*number) {
         tries.option<double>(key, [&](double value) {
-            recorded_maximum first;
+            detail::recorded_maximum first;
             first.*number = value;
             (void)fraction_of_maximum{.maxima = {first}}.bind();
         });
     };
-    with("a maximum.from_epoch", &recorded_maximum::from_epoch);
-    with("a maximum.distance", &recorded_maximum::distance);
+    with("a maximum.from_epoch", &detail::recorded_maximum::from_epoch);
+    with("a maximum.distance", &detail::recorded_maximum::distance);
     CHECK(tries.left_out().empty());
 }
 
@@ -244,10 +245,11 @@ TEST_CASE("layers: a wrong option -> bind refuses it by name") {
          {"nn::dropout.rate", "0"},         {"nn::drop_connect.rate", "0"},
          {"nn::embedding.vocabulary", ""},  {"nn::embedding.width", ""},
          {"nn::average_pool2d.stride", ""}, {"nn::lstm.hidden", ""},
-         {"nn::lstm.layers", ""},           {"nn::widen.channels", ""},
-         {"nn::widen.stride", ""},          {"nn::highway.gate_bias", "-1 0"}});
+         {"nn::lstm.layers", ""},           {"detail::nn::widen.channels", ""},
+         {"detail::nn::widen.stride", ""},  {"nn::highway.gate_bias", "-1 0"}});
     try_all<std::tuple<nn::dense, nn::conv2d, nn::max_pool2d, nn::average_pool2d, nn::batch_norm,
-                       nn::dropout, nn::drop_connect, nn::embedding, nn::lstm, nn::widen>>(tries);
+                       nn::dropout, nn::drop_connect, nn::embedding, nn::lstm, detail::nn::widen>>(
+        tries);
     // Its layers keep the shape.
     const nn::highway gated{nn::conv2d{.kernel = 1}, nn::conv2d{.kernel = 1}, -2.0};
     tries.option<double>("nn::highway.gate_bias", [&](double value) {

@@ -26,16 +26,16 @@
 #include "sotto/models/residual_cnn.hpp"
 #include "sotto/models/softmax_regression.hpp"
 #include "sotto/topologies/edge_list.hpp"
-#include "sotto/trainer/advice_calibration.hpp"
-#include "sotto/trainer/advice_link.hpp"
+#include "sotto/report/advice_calibration.hpp"
+#include "sotto/report/advice_link.hpp"
 #include "sotto/trainer/checkpoints.hpp"
-#include "sotto/trainer/chrome_trace.hpp"
+#include "sotto/logging/chrome_trace.hpp"
 #include "sotto/trainer/early_stop.hpp"
-#include "sotto/trainer/fit_request.hpp"
-#include "sotto/trainer/html_report.hpp"
-#include "sotto/trainer/json_lines.hpp"
+#include "sotto/trainer/detail/fit_request.hpp"
+#include "sotto/report/html_report.hpp"
+#include "sotto/logging/json_lines.hpp"
 #include "sotto/trainer/options.hpp"
-#include "sotto/transports/in_process_hub.hpp"
+#include "sotto/transports/detail/in_process/in_process_hub.hpp"
 #include "sotto/transports/packet_options.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "sotto/transports/simulated_options.hpp"
@@ -81,7 +81,7 @@ TEST_CASE("data: a wrong number -> refused by name") {
                                   {"text_set.length", ""},
                                   {"text_set.stride", "0 max"}});
     using large = std::int64_t;
-    using data::augmentation, data::byte_scale, data::text_windows;
+    using data::augmentation, sotto::detail::data::byte_scale, sotto::data::text_windows;
     const random_stream random;
     tries.option<large>("augmented.padding", [](large value) {
         data::augmented{images(), with(&augmentation::padding, value)};
@@ -89,8 +89,9 @@ TEST_CASE("data: a wrong number -> refused by name") {
     tries.option<float>("augmented.fill", [](float value) {
         data::augmented{images(), with(&augmentation::fill, value, {.padding = 1})};
     });
-    for (const auto& [key, number] : {std::pair{"byte_scale.mean", &byte_scale::mean},
-                                      std::pair{"byte_scale.scale", &byte_scale::scale}})
+    for (const auto& [key, number] :
+         {std::pair{"byte_scale.mean", &detail::data::byte_scale::mean},
+          std::pair{"byte_scale.scale", &detail::data::byte_scale::scale}})
         tries.option<float>(key, [number = number](float value) {
             data::labelled_set({1, 1, 1}, std::vector<std::uint8_t>{1}, {0}, with(number, value));
         });
@@ -104,31 +105,33 @@ TEST_CASE("data: a wrong number -> refused by name") {
     });
     tries.option<double>("noisy_labels.part",
                          [&](double value) { (void)data::noisy_labels(images(), value, random); });
-    tries.option<large>("sampler.size", [&](large value) { data::sampler(value, {}, 4, random); });
-    tries.option<large>("sampler.batch_size",
-                        [&](large value) { data::sampler(10, {}, value, random).batch(0); });
+    tries.option<large>("sampler.size",
+                        [&](large value) { detail::data::sampler(value, {}, 4, random); });
+    tries.option<large>("sampler.batch_size", [&](large value) {
+        detail::data::sampler(10, {}, value, random).batch(0);
+    });
     tries.option<large>("sampler.share.count", [&](large value) {
-        data::sampler(10, {0, value}, 4, random);
+        detail::data::sampler(10, {0, value}, 4, random);
     });
     tries.option<large>("sampler.share.index", [&](large value) {
-        data::sampler(10, {value, 2}, 4, random);
+        detail::data::sampler(10, {value, 2}, 4, random);
     });
     tries.option<large>("sampler.shard.count", [&](large value) {
-        data::sampler(10, {}, 4, random, true, {.index = 0, .count = value});
+        detail::data::sampler(10, {}, 4, random, true, {.index = 0, .count = value});
     });
     tries.option<large>("sampler.shard.index", [&](large value) {
-        data::sampler(10, {}, 4, random, true, {.index = value, .count = 2});
+        detail::data::sampler(10, {}, 4, random, true, {.index = value, .count = 2});
     });
     tries.option<double>("sampler.shard.common", [&](double value) {
-        data::sampler(10, {}, 4, random, true, {.index = 0, .count = 2, .common = value});
+        detail::data::sampler(10, {}, 4, random, true, {.index = 0, .count = 2, .common = value});
     });
     const data::text_set text("a text that is long enough", {.length = 4});
     tries.option<double>("split.share", [&](double value) { (void)split(text, value); });
     tries.option<large>("text_set.length", [](large value) {
-        data::text_set("some text", with(&text_windows::length, value));
+        data::text_set("some text", with(&data::text_windows::length, value));
     });
     tries.option<large>("text_set.stride", [](large value) {
-        data::text_set("some text", with(&text_windows::stride, value, {.length = 4}));
+        data::text_set("some text", with(&data::text_windows::stride, value, {.length = 4}));
     });
     CHECK(tries.left_out().empty());
 }
@@ -213,11 +216,12 @@ TEST_CASE("trainer: a wrong number -> refused by name") {
                                   {"html_report.latency_seconds", "0"}});
     using large = std::int64_t;
     tries.of(training_options{}, [](const training_options& changed) { changed.checked(); });
-    tries.option<large>("fit.epochs", [](large value) { training_length{epochs{value}}; });
-    tries.option<large>("fit.steps", [](large value) { training_length{steps{value}}; });
+    tries.option<large>("fit.epochs", [](large value) { detail::training_length{epochs{value}}; });
+    tries.option<large>("fit.steps", [](large value) { detail::training_length{steps{value}}; });
     const data::labelled_set set = images();
     tries.option<large>("evaluate_on.every", [&](large value) {
-        detail::fit_request(set, false, training_length{epochs{1}}, evaluate_on{set, value});
+        detail::fit_request(set, false, detail::training_length{epochs{1}},
+                            evaluate_on{set, value});
     });
     tries.option<large>("early_stop.patience",
                         [](large value) { early_stop({.patience = value}); });
@@ -264,7 +268,7 @@ TEST_CASE("advice: a wrong number -> refused by name") {
                                   {"measure_link.small_bytes", "0"},
                                   {"measure_link.large_bytes", "?max"}});
     using large = std::int64_t;
-    const std::vector<way_to_send> ways{{.name = "whole", .dense = true}};
+    const std::vector<detail::way_to_send> ways{{.name = "whole", .dense = true}};
     tries.option<double>("advise.compute_seconds",
                          [&](double value) { (void)advise(value, network_link{}, 2, ways); });
     tries.option<int>("advise.world_size",
@@ -276,12 +280,13 @@ TEST_CASE("advice: a wrong number -> refused by name") {
             (void)advise(1.0, with(option, value), 2, ways);
         });
     const layout tensors = testing::small_layout();
-    const calibration_options one{.rounds = 1};
+    const detail::calibration_options one{.rounds = 1};
     tries.option<int>("calibrate.rounds", [&](int value) {
         (void)calibrate("x", none{}, tensors, 2, {.rounds = value});
     });
     tries.option<double>("calibrate.epoch", [&](double value) {
-        (void)calibrate("x", none{}, tensors, 2, with(&calibration_options::epoch, value, one));
+        (void)calibrate("x", none{}, tensors, 2,
+                        with(&detail::calibration_options::epoch, value, one));
     });
     tries.option<int>("calibrate.world_size",
                       [&](int value) { (void)calibrate("x", none{}, tensors, value, one); });
@@ -291,16 +296,16 @@ TEST_CASE("advice: a wrong number -> refused by name") {
         });
     });
     const auto measured = [&](const char* key, auto option) {
-        using number = std::remove_cvref_t<decltype(link_measurement{}.*option)>;
+        using number = std::remove_cvref_t<decltype(sotto::detail::link_measurement{}.*option)>;
         tries.option<number>(key, [option](number value) {
             run_in_process(2, {}, [&](in_process& rank) {
                 (void)measure_link(rank, with(option, value, {.repetitions = 1}));
             });
         });
     };
-    measured("measure_link.repetitions", &link_measurement::repetitions);
-    measured("measure_link.small_bytes", &link_measurement::small_bytes);
-    measured("measure_link.large_bytes", &link_measurement::large_bytes);
+    measured("measure_link.repetitions", &detail::link_measurement::repetitions);
+    measured("measure_link.small_bytes", &detail::link_measurement::small_bytes);
+    measured("measure_link.large_bytes", &detail::link_measurement::large_bytes);
     CHECK(tries.left_out().empty());
 }
 
@@ -419,10 +424,11 @@ TEST_CASE("transports: a wrong number -> refused by name") {
     of("packet_options.timeout", &packet_options::timeout, in_packets{});
     of("packet_options.budget", &packet_options::budget, in_packets{});
     of("packet_options.transfers", &packet_options::transfers, in_packets{});
-    tries.option<int>("in_process_hub.workers", [](int value) { in_process_hub(value, {}); });
+    tries.option<int>("in_process_hub.workers",
+                      [](int value) { detail::in_process_hub(value, {}); });
     struct in_one_process {
         in_process_options options{};
-        void operator()() const { in_process_hub(2, options); }
+        void operator()() const { detail::in_process_hub(2, options); }
     };
     of("in_process_options.timeout", &in_process_options::timeout, in_one_process{});
     of("in_process_options.transfers", &in_process_options::transfers, in_one_process{});

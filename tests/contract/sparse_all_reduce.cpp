@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "sotto/collectives/operation.hpp"
+#include "sotto/collectives/detail/operation.hpp"
 #include "sotto/collectives/sparse_all_reduce.hpp"
 #include "sotto/core/errors.hpp"
 #include "support/all_transports.hpp"
@@ -16,6 +16,7 @@
 
 using namespace sotto;
 using namespace sotto::collectives;
+using namespace sotto::detail::collectives;
 using namespace sotto::testing;
 
 namespace {

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/collectives/all_gather_v.hpp"
+#include "sotto/collectives/detail/all_gather_v.hpp"
 #include "sotto/collectives/all_reduce.hpp"
-#include "sotto/collectives/fitting.hpp"
+#include "sotto/collectives/detail/fitting.hpp"
 #include "sotto/collectives/halving_doubling.hpp"
 #include "sotto/collectives/hierarchical.hpp"
 #include "sotto/collectives/ring.hpp"
@@ -36,7 +36,7 @@ struct dense_sgd {
     class state {
     public:
         state(const sgd& options, const layout& tensors) : inner_(options.bind(tensors)) {}
-        void follow_momentum(const carried_momentum& momentum) noexcept {
+        void follow_momentum(const detail::carried_momentum& momentum) noexcept {
             inner_.follow_momentum(momentum);
         }
         void begin_step(const step_info& step, std::span<const float> gradient) noexcept {
@@ -56,8 +56,9 @@ struct dense_sgd {
 };
 
 template <class Compressor>
-using by_sgd = std::conditional_t<holds_momentum<Compressor>, all_reduce<sgd, Compressor>,
-                                  all_reduce<momentum_sgd, Compressor>>;
+using by_sgd =
+    std::conditional_t<sotto::detail::holds_momentum<Compressor>, all_reduce<sgd, Compressor>,
+                       all_reduce<momentum_sgd, Compressor>>;
 
 sgd plain() {
     return {.learning_rate = 0.0625};
@@ -180,12 +181,12 @@ TEST_CASE("at density 1 memories of ranks whose data are used up go on as one mo
             CHECK(agree(ranks));
             CHECK(ranks[0].same_parameters(expected));
         };
-        same(everything, collectives::fitting{});
+        same(everything, detail::collectives::fitting{});
         same(everything, collectives::sparse_reduce_scatter{});
         same(everything, collectives::hierarchical{.ranks_per_host = 2});
         const sparsified shared{random_k{.density = 1.0}, memory};
         same(shared, collectives::ring{});
-        same(shared, collectives::all_gather{});
+        same(shared, detail::collectives::all_gather{});
     }
 }
 
@@ -225,8 +226,8 @@ TEST_CASE("every collective gives the same sums of integers") {
         CHECK(by_ring.same_state(by(collectives::halving_doubling{})));
         CHECK(by_ring.same_state(by(collectives::recursive_doubling{})));
         CHECK(by_ring.same_state(by(collectives::automatic{})));
-        CHECK(by_ring.same_state(by(collectives::all_gather{})));
-        CHECK(by_ring.same_state(by(collectives::fitting{})));
+        CHECK(by_ring.same_state(by(detail::collectives::all_gather{})));
+        CHECK(by_ring.same_state(by(detail::collectives::fitting{})));
     }
 }
 
@@ -267,7 +268,8 @@ TEST_CASE("tensors that travel together are as many bytes in fewer messages") {
         run_in_process(2, [&](in_process& inner) {
             metered transport(inner);
             testing::number_model model = work.model;
-            const all_reduce strategy{plain(), compressor, collectives::fitting{}, group_bytes};
+            const all_reduce strategy{plain(), compressor, detail::collectives::fitting{},
+                                      group_bytes};
             trainer trainer{model, strategy, transport, {.batch_size = 4}};
             std::vector<std::int64_t> sizes;
             const auto keep = [&](const step_report& step) {
@@ -297,13 +299,14 @@ TEST_CASE("tensors that travel together are as many bytes in fewer messages") {
 }
 
 TEST_CASE("gathered messages travel directly or around a ring") {
-    using collectives::route;
-    const auto by = [](route way) {
-        return train(
-            4, all_reduce{plain(), sensible<dgc>::options(), collectives::all_gather{.way = way}});
+    using sotto::detail::collectives::route;
+    const auto by = [](detail::collectives::route way) {
+        return train(4, all_reduce{plain(), sensible<dgc>::options(),
+                                   detail::collectives::all_gather{.way = way}});
     };
-    CHECK(by(route::direct)[2].same_state(by(route::ring)[2]));
-    CHECK(by(route::direct)[1].same_state(
+    CHECK(by(detail::collectives::route::direct)[2].same_state(
+        by(detail::collectives::route::ring)[2]));
+    CHECK(by(detail::collectives::route::direct)[1].same_state(
         train(4, all_reduce{plain(), sensible<dgc>::options()})[1]));
 }
 
@@ -312,10 +315,11 @@ TEST_CASE("shared entries gathered with their indices are those summed without, 
     using compressor = sparsified<random_k, momentum_corrected>;
     const compressor shared{random_k{.density = 0.2}, momentum_corrected{}};
     const trained summed = train(2, all_reduce{plain(), shared})[1];
-    CHECK(summed.same_state(train(2, all_reduce{plain(), shared, collectives::all_gather{}})[1]));
+    CHECK(summed.same_state(
+        train(2, all_reduce{plain(), shared, detail::collectives::all_gather{}})[1]));
     const trained alone = train(2, all_reduce{plain(), random_k{.density = 0.2}})[0];
-    CHECK(alone.same_state(
-        train(2, all_reduce{plain(), random_k{.density = 0.2}, collectives::all_gather{}})[0]));
+    CHECK(alone.same_state(train(
+        2, all_reduce{plain(), random_k{.density = 0.2}, detail::collectives::all_gather{}})[0]));
 }
 
 TEST_CASE_TEMPLATE_DEFINE("models of vectors, of empty tensors and of nothing can be trained", C,
@@ -387,8 +391,8 @@ TEST_CASE("ranks with unequal shares take the mean over all examples of a round"
             testing::numbered::batch_type all;
             for (int rank = 0; rank < world; ++rank) {
                 const auto data = own_examples(work, rank);
-                data::sampler sampler(data.size(), {}, work.batch_size,
-                                      random_stream(work.seed).split("order"));
+                detail::data::sampler sampler(data.size(), {}, work.batch_size,
+                                              random_stream(work.seed).split("order"));
                 for (const std::int64_t i : sampler.batch(round)) all.push_back(data.first + i);
             }
             if (all.empty()) break;

@@ -11,7 +11,7 @@
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
-#include "sotto/topologies/connected.hpp"
+#include "sotto/topologies/detail/connected.hpp"
 #include "sotto/topologies/spectrum.hpp"
 #include "sotto/topologies/topology.hpp"
 #include "support/all_gossip_policies.hpp"
@@ -20,7 +20,7 @@
 
 using namespace sotto;
 using testing::mean_of, testing::mixed;
-using topologies::mixing_matrix, topologies::neighbour;
+using topologies::mixing_matrix, sotto::detail::topologies::neighbour;
 
 namespace {
 
@@ -64,7 +64,7 @@ TEST_CASE_TEMPLATE_DEFINE("rows and columns add up to 1, and no weight is below 
             for (int rank = 0; rank < ranks; ++rank) {
                 CHECK(w.own_weight(rank) >= -1e-12);
                 CHECK(w.own_share(rank) >= -1e-12);
-                for (const neighbour& n : w.into(rank)) {
+                for (const detail::topologies::neighbour& n : w.into(rank)) {
                     CHECK(n.rank != rank);
                     CHECK(n.weight > 0.0);
                 }
@@ -83,9 +83,12 @@ TEST_CASE_TEMPLATE_DEFINE("what a rank mixes in is what others send it", T, link
             for (int rank = 0; rank < ranks; ++rank) {
                 in += w.into(rank).size();
                 out += w.out_of(rank).size();
-                for (const neighbour& n : w.out_of(rank)) CHECK(w.weight(n.rank, rank) == n.weight);
-                CHECK(std::ranges::is_sorted(w.into(rank), {}, &neighbour::rank));
-                CHECK(std::ranges::is_sorted(w.out_of(rank), {}, &neighbour::rank));
+                for (const detail::topologies::neighbour& n : w.out_of(rank))
+                    CHECK(w.weight(n.rank, rank) == n.weight);
+                CHECK(
+                    std::ranges::is_sorted(w.into(rank), {}, &detail::topologies::neighbour::rank));
+                CHECK(std::ranges::is_sorted(w.out_of(rank), {},
+                                             &detail::topologies::neighbour::rank));
             }
             CHECK(in == out);
         }
@@ -96,7 +99,7 @@ TEST_CASE_TEMPLATE_APPLY(links_have_two_ends, testing::every_topology);
 TEST_CASE_TEMPLATE_DEFINE("what brings ranks together is not refused", T, is_connected) {
     with_every_size<T>([](int ranks) {
         auto state = bound<T>(ranks);
-        CHECK_NOTHROW(topologies::require_connected(state));
+        CHECK_NOTHROW(detail::topologies::require_connected(state));
     });
 }
 TEST_CASE_TEMPLATE_APPLY(is_connected, testing::every_topology);

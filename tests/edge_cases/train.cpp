@@ -4,9 +4,9 @@
 #include <sotto/sotto.hpp>
 #include <sotto/core/standard_streams.hpp>
 #include <sotto/trainer/begun_from.hpp>
-#include <sotto/trainer/chrome_trace.hpp>
-#include <sotto/trainer/html_report.hpp>
-#include <sotto/trainer/json_lines.hpp>
+#include <sotto/logging/chrome_trace.hpp>
+#include <sotto/report/html_report.hpp>
+#include <sotto/logging/json_lines.hpp>
 #include <sotto/trainer/save_model.hpp>
 #include <sotto/transports/tcp.hpp>
 #include <sotto/transports/tcp_tls.hpp>

@@ -1,4 +1,4 @@
-#include "sotto/wire/codebook_block.hpp"
+#include "sotto/wire/detail/blocks/codebook_block.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -29,8 +29,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::input input(data, size);
     const std::int64_t n = fuzz::tensor_size(input);
     const byte_view in = input.rest();
-    const auto head = wire::peek_codebook(in);
-    const auto entries = wire::decode_codebook(in, n, std::span(indices_room), values_room);
+    const auto head = detail::wire::peek_codebook(in);
+    const auto entries = detail::wire::decode_codebook(in, n, std::span(indices_room), values_room);
     if (!entries) {
         fuzz::require(entries.why().offset >= 0 &&
                           entries.why().offset <= static_cast<std::int64_t>(in.size()),
@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (std::size_t i = 0; i < k; ++i) {
         fuzz::require(i == 0 || indices[i - 1] < indices[i], "indices rise strictly");
         fuzz::require(indices[i] < static_cast<std::uint64_t>(n), "indices are below n");
-        fuzz::require(kernels::is_finite(values[i]), "values are finite");
+        fuzz::require(detail::is_finite(values[i]), "values are finite");
     }
 
     codebook.assign(values.begin(), values.end());
@@ -58,20 +58,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         codes.push_back(static_cast<std::uint8_t>(
             std::lower_bound(codebook.begin(), codebook.end(), value) - codebook.begin()));
     again.clear();
-    wire::encode_codebook(n, indices, codes, codebook, again);
+    detail::wire::encode_codebook(n, indices, codes, codebook, again);
     fuzz::require(static_cast<std::int64_t>(again.size()) <=
-                      wire::encoded_codebook_bytes_max(n, head->entries),
+                      detail::wire::encoded_codebook_bytes_max(n, head->entries),
                   "the bound holds");
-    const auto code_bytes =
-        static_cast<std::size_t>(wire::detail::codebook_code_bytes(head->entries, head->words));
+    const auto code_bytes = static_cast<std::size_t>(
+        sotto::detail::wire::codebook_code_bytes(head->entries, head->words));
     fuzz::require(std::equal(again.end() - static_cast<std::ptrdiff_t>(code_bytes), again.end(),
                              in.end() - static_cast<std::ptrdiff_t>(code_bytes)),
                   "codes have one spelling");
     // At the end of their memory, so that a sanitizer sees the first entry beyond.
     const auto same_indices = std::span(same_indices_room).last(k);
     const auto same_values = std::span(same_values_room).last(k);
-    fuzz::require(static_cast<bool>(wire::decode_codebook(again, n, same_indices, same_values)),
-                  "what was encoded decodes");
+    fuzz::require(
+        static_cast<bool>(detail::wire::decode_codebook(again, n, same_indices, same_values)),
+        "what was encoded decodes");
     fuzz::require(std::equal(indices.begin(), indices.end(), same_indices.begin()),
                   "indices come back");
     for (std::size_t i = 0; i < k; ++i)

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "fuzz/fuzz.hpp"
-#include "sotto/transports/message_exchange.hpp"
+#include "sotto/transports/detail/messaging/message_exchange.hpp"
 
 using namespace sotto;
 using namespace sotto::detail::net;

@@ -1,36 +1,36 @@
-#include "sotto/wire/hello.hpp"
+#include "sotto/wire/detail/protocols/hello.hpp"
 
 #include <algorithm>
 #include <cstddef>
 
 #include "fuzz/fuzz.hpp"
 #include "sotto/core/bytes.hpp"
-#include "sotto/wire/rank_table.hpp"
-#include "sotto/wire/word.hpp"
+#include "sotto/wire/detail/protocols/rank_table.hpp"
+#include "sotto/wire/detail/protocols/word.hpp"
 
 using namespace sotto;
 
 // Whatever is accepted is written again as it was, but for the bytes that must be 0 and the digest.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto from = reinterpret_cast<const std::byte*>(data);
-    if (size >= wire::hello_bytes)
-        if (const auto read = wire::read_hello(from)) {
-            const auto again = wire::written_hello(*read);
-            const auto same = wire::read_hello(again.data());
+    if (size >= detail::wire::hello_bytes)
+        if (const auto read = detail::wire::read_hello(from)) {
+            const auto again = detail::wire::written_hello(*read);
+            const auto same = detail::wire::read_hello(again.data());
             fuzz::require(same && *same == *read, "a hello that was read comes back");
         }
-    if (size >= wire::word_bytes)
-        if (const auto read = wire::read_word(from)) {
-            const auto again = wire::written_word(*read);
-            const auto same = wire::read_word(again.data());
+    if (size >= detail::wire::word_bytes)
+        if (const auto read = detail::wire::read_word(from)) {
+            const auto again = detail::wire::written_word(*read);
+            const auto same = detail::wire::read_word(again.data());
             fuzz::require(same && *same == *read, "a word that was read comes back");
         }
     // The table of as many ranks as there are bytes for.
-    if (size >= wire::rank_table_bytes(1)) {
-        const std::size_t world = (size - wire::rank_table_bytes(0)) / 18;
-        const byte_view table(from, wire::rank_table_bytes(world));
-        if (const auto read = wire::read_rank_table(table, world)) {
-            const bytes again = wire::written_rank_table(*read);
+    if (size >= detail::wire::rank_table_bytes(1)) {
+        const std::size_t world = (size - detail::wire::rank_table_bytes(0)) / 18;
+        const byte_view table(from, detail::wire::rank_table_bytes(world));
+        if (const auto read = detail::wire::read_rank_table(table, world)) {
+            const bytes again = detail::wire::written_rank_table(*read);
             fuzz::require(again.size() == table.size() &&
                               std::equal(again.begin(), again.end() - 8, table.begin()),
                           "a table that was read is written again as it was");

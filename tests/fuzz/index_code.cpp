@@ -1,4 +1,4 @@
-#include "sotto/wire/index_code.hpp"
+#include "sotto/wire/detail/coding/index_code.hpp"
 
 #include <cstdint>
 #include <span>
@@ -13,14 +13,14 @@ namespace {
 template <class Index>
 void require_round_trip(std::int64_t n, const std::vector<Index>& indices) {
     bytes out;
-    const auto coded = wire::encode_indices(n, indices, out);
-    fuzz::require(
-        coded.bits <= wire::index_code_bits_max(n, static_cast<std::int64_t>(indices.size())),
-        "the bound holds");
+    const auto coded = detail::wire::encode_indices(n, indices, out);
+    fuzz::require(coded.bits <= detail::wire::index_code_bits_max(
+                                    n, static_cast<std::int64_t>(indices.size())),
+                  "the bound holds");
     fuzz::require(static_cast<std::int64_t>(out.size()) == (coded.bits + 7) / 8,
                   "the bits are those written");
     std::vector<Index> back(indices.size());
-    fuzz::require(static_cast<bool>(wire::decode_indices(n, out, std::span(back))),
+    fuzz::require(static_cast<bool>(detail::wire::decode_indices(n, out, std::span(back))),
                   "what was encoded decodes");
     fuzz::require(back == indices, "what was encoded comes back");
 }
@@ -29,7 +29,7 @@ void require_round_trip(std::int64_t n, const std::vector<Index>& indices) {
 template <class Index>
 void decode(std::int64_t n, std::size_t k, byte_view in) {
     std::vector<Index> indices(k);
-    const auto mode = wire::decode_indices(n, in, std::span(indices));
+    const auto mode = detail::wire::decode_indices(n, in, std::span(indices));
     if (!mode) {
         fuzz::require(
             mode.why().offset >= 0 && mode.why().offset <= static_cast<std::int64_t>(in.size()),

@@ -1,4 +1,4 @@
-#include "sotto/transports/membership.hpp"
+#include "sotto/transports/detail/messaging/membership.hpp"
 
 #include <algorithm>
 #include <array>

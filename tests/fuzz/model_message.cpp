@@ -1,4 +1,4 @@
-#include "sotto/wire/model_message.hpp"
+#include "sotto/wire/detail/protocols/model_message.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -17,11 +17,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (all.empty()) return 0;
     std::vector<byte_view> messages(std::to_integer<std::size_t>(all[0]) % 8);
     const byte_view in = all.subspan(1);
-    if (const auto read = wire::read_model(in, messages)) {
+    if (const auto read = detail::wire::read_model(in, messages)) {
         std::vector<std::uint64_t> sizes;
         for (const byte_view m : messages) sizes.push_back(m.size());
-        bytes again(wire::model_head_bytes(messages.size()));
-        wire::write_model_head(*read, sizes, again.data());
+        bytes again(detail::wire::model_head_bytes(messages.size()));
+        detail::wire::write_model_head(*read, sizes, again.data());
         for (const byte_view m : messages) again.insert(again.end(), m.begin(), m.end());
         fuzz::require(std::ranges::equal(again, in),
                       "a model that was read is written again as it was");

@@ -1,4 +1,4 @@
-#include "sotto/wire/push.hpp"
+#include "sotto/wire/detail/protocols/push.hpp"
 
 #include <algorithm>
 #include <array>
@@ -18,22 +18,23 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (all.empty()) return 0;
     std::vector<byte_view> messages(std::to_integer<std::size_t>(all[0]) % 8);
     const byte_view in = all.subspan(1);
-    if (const auto read = wire::read_push(in, messages)) {
-        const std::size_t tensors = read->kind == wire::push_kind::gradient ? messages.size() : 0;
+    if (const auto read = detail::wire::read_push(in, messages)) {
+        const std::size_t tensors =
+            read->kind == detail::wire::push_kind::gradient ? messages.size() : 0;
         std::vector<std::uint64_t> sizes;
         for (std::size_t t = 0; t < tensors; ++t) sizes.push_back(messages[t].size());
-        bytes again(wire::push_head_bytes(tensors));
-        wire::write_push_head(*read, sizes, again.data());
+        bytes again(detail::wire::push_head_bytes(tensors));
+        detail::wire::write_push_head(*read, sizes, again.data());
         for (std::size_t t = 0; t < tensors; ++t)
             again.insert(again.end(), messages[t].begin(), messages[t].end());
-        if (wire::begins(read->kind))
-            wire::append_configuration(wire::configuration_of(in), again);
+        if (detail::wire::begins(read->kind))
+            detail::wire::append_configuration(detail::wire::configuration_of(in), again);
         fuzz::require(std::equal(again.begin(), again.end(), in.begin(), in.end()),
                       "a push that was read is written again as it was");
     }
-    if (const auto read = wire::read_parameters_header(in)) {
-        std::array<std::byte, wire::parameters_header_bytes> again{};
-        wire::write_parameters_header(*read, again.data());
+    if (const auto read = detail::wire::read_parameters_header(in)) {
+        std::array<std::byte, detail::wire::parameters_header_bytes> again{};
+        detail::wire::write_parameters_header(*read, again.data());
         fuzz::require(std::equal(again.begin(), again.end(), in.begin(), in.end()),
                       "a header that was read is written again as it was");
     }

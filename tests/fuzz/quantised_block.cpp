@@ -1,4 +1,4 @@
-#include "sotto/wire/quantised_block.hpp"
+#include "sotto/wire/detail/blocks/quantised_block.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,9 +11,9 @@ using namespace sotto;
 namespace {
 
 template <int Bits>
-void decode(const wire::quantised_shape& shape, byte_view in) {
-    std::vector<float> scales(static_cast<std::size_t>(wire::buckets_of(shape)));
-    const auto block = wire::decode_quantised(in, shape, scales);
+void decode(const detail::wire::quantised_shape& shape, byte_view in) {
+    std::vector<float> scales(static_cast<std::size_t>(detail::wire::buckets_of(shape)));
+    const auto block = detail::wire::decode_quantised(in, shape, scales);
     if (!block) {
         fuzz::require(
             block.why().offset >= 0 && block.why().offset <= static_cast<std::int64_t>(in.size()),
@@ -22,13 +22,13 @@ void decode(const wire::quantised_shape& shape, byte_view in) {
     }
     const auto bucket = static_cast<std::size_t>(shape.bucket);
     std::vector<float> values(static_cast<std::size_t>(shape.size), 7.0f);
-    kernels::dequantise<Bits>(bucket, block->scales, block->codes, values);
+    detail::kernels::dequantise<Bits>(bucket, block->scales, block->codes, values);
     for (std::size_t i = 0; i < values.size(); ++i)
         fuzz::require(std::abs(values[i]) <= block->scales[i / bucket],
                       "values are finite and within their scale");
     bytes again;
     std::vector<float> same(scales.size());
-    wire::encode_quantised(shape, same, again, [&](auto to_scales, auto to_codes) {
+    detail::wire::encode_quantised(shape, same, again, [&](auto to_scales, auto to_codes) {
         std::copy(scales.begin(), scales.end(), to_scales.begin());
         std::copy(block->codes.begin(), block->codes.end(), to_codes.begin());
     });
@@ -43,7 +43,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     constexpr int widths[] = {2, 4, 8};
     const int bits = widths[in.number(1) % 3];
     const std::int64_t bucket = std::int64_t{256} << in.number(1) % 13;
-    const wire::quantised_shape shape{static_cast<std::int64_t>(in.number(2)), bucket, bits};
+    const detail::wire::quantised_shape shape{static_cast<std::int64_t>(in.number(2)), bucket,
+                                              bits};
     switch (bits) {
         case 2: decode<2>(shape, in.rest()); break;
         case 4: decode<4>(shape, in.rest()); break;

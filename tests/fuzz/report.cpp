@@ -1,4 +1,4 @@
-#include "sotto/trainer/report.hpp"
+#include "sotto/report/report.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@ using sotto::fuzz::require;
 
 // Whatever run a log tells of can be drawn, alone and beside itself, and nothing of it is markup.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    sotto::json_lines_reader reader("input");
+    sotto::detail::json_lines_reader reader("input");
     sotto::fuzz::read_lines(reader, {reinterpret_cast<const char*>(data), size});
     if (reader.log().fits == 0) return 0;
     const sotto::run_log runs[] = {reader.log(), reader.log()};

@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "fuzz/fuzz.hpp"
-#include "sotto/checkpoint/file_reader.hpp"
-#include "sotto/checkpoint/format_header.hpp"
-#include "sotto/checkpoint/parse_header.hpp"
+#include "sotto/checkpoint/detail/file_reader.hpp"
+#include "sotto/checkpoint/detail/format_header.hpp"
+#include "sotto/checkpoint/detail/parse_header.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/trainer/run_place.hpp"
+#include "sotto/trainer/detail/checkpointing/run_place.hpp"
 #include "support/memory_disk.hpp"
 
 using sotto::fuzz::require;
-using namespace sotto::checkpoint;
+using namespace sotto::detail::checkpoint;
 
 namespace {
 

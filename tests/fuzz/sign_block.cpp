@@ -1,4 +1,4 @@
-#include "sotto/wire/sign_block.hpp"
+#include "sotto/wire/detail/blocks/sign_block.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -12,22 +12,22 @@ using namespace sotto;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     fuzz::input in(data, size);
     const auto n = static_cast<std::int64_t>(in.number(2));
-    const auto block = wire::decode_signs(in.rest(), n);
+    const auto block = detail::wire::decode_signs(in.rest(), n);
     if (!block) {
         fuzz::require(block.why().offset >= 0 &&
                           block.why().offset <= static_cast<std::int64_t>(in.rest().size()),
                       "a fault lies inside the input");
         return 0;
     }
-    fuzz::require(kernels::is_finite(block->magnitude) && block->magnitude >= 0.0f,
+    fuzz::require(detail::is_finite(block->magnitude) && block->magnitude >= 0.0f,
                   "a magnitude is one");
     std::vector<float> values(static_cast<std::size_t>(n), 7.0f);
-    kernels::unpack_signs(block->signs, block->magnitude, values);
+    detail::kernels::unpack_signs(block->signs, block->magnitude, values);
     for (const float value : values)
         fuzz::require(value == block->magnitude || value == -block->magnitude,
                       "every value has the magnitude");
     bytes again;
-    const float mean = wire::encode_signs(values, again);
+    const float mean = detail::wire::encode_signs(values, again);
     fuzz::require(again.size() == in.rest().size(), "a block has one size");
     fuzz::require(std::equal(again.begin() + 4, again.end(), in.rest().begin() + 4),
                   "signs come back, and what is behind them is zero");

@@ -1,4 +1,4 @@
-#include "sotto/wire/sparse_pair.hpp"
+#include "sotto/wire/detail/blocks/sparse_pair.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -24,10 +24,10 @@ struct memory_for {
 
 // What two blocks give together is what each gives alone, one behind the other.
 template <class Index>
-void decode(const wire::sized_block& first, const wire::sized_block& second) {
+void decode(const detail::wire::sized_block& first, const detail::wire::sized_block& second) {
     static memory_for<Index> together, alone;
-    const auto both = wire::decode_sparse_pair({first, second}, std::span(together.indices),
-                                               std::span(together.values));
+    const auto both = detail::wire::decode_sparse_pair({first, second}, std::span(together.indices),
+                                                       std::span(together.values));
     if (!both) return;
     const auto a = wire::decode_sparse(first.in, first.n, std::span(alone.indices), alone.values);
     fuzz::require(static_cast<bool>(a), "the first is right alone");
@@ -56,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto cut = static_cast<std::size_t>(in.number(2));
     const byte_view rest = in.rest();
     const std::size_t at = std::min(cut, rest.size());
-    const wire::sized_block first{rest.first(at), n}, second{rest.subspan(at), other};
+    const detail::wire::sized_block first{rest.first(at), n}, second{rest.subspan(at), other};
     narrow ? decode<std::uint32_t>(first, second) : decode<std::uint64_t>(first, second);
     return 0;
 }

@@ -31,7 +31,7 @@ std::string message(const Compressor& options, const std::vector<float>& gradien
     layout tensors;
     tensors.add("other", {3, 1}).add("w", {static_cast<std::int64_t>(gradient.size()), 1});
     auto state = options.bind(tensors);
-    compressing::begin_round(state, {.step = 3, .rank = 2, .world_size = 4});
+    detail::compressing::begin_round(state, {.step = 3, .rank = 2, .world_size = 4});
     bytes out;
     state.encode(tensors[1], gradient, out);
     return hex(out);
@@ -59,7 +59,7 @@ TEST_CASE("golden: quantised blocks keep their bytes in every width, by either n
     CHECK(message(qsgd{.bits = 2}, values) == "020300001000fe4cce41");
     CHECK(message(qsgd{.bits = 4}, values) == "04fdd1200ee2300fe2201ffe4cce41");
     CHECK(message(qsgd{.bits = 8}, values) == "08d1f316d6f91bdbfe20e00225e5072aea0d2fef12fe4cce41");
-    CHECK(message(qsgd{.bits = 4, .norm = bucket_norm::maximum, .seed = 9}, values) ==
+    CHECK(message(qsgd{.bits = 4, .norm = detail::bucket_norm::maximum, .seed = 9}, values) ==
           "04e9934f0ac5512cd7723d00001841");
     CHECK(message(qsgd{}, {}) == "04");
 }

@@ -35,9 +35,9 @@ std::string sparse_block(std::int64_t n, const index_list& indices, value_format
     return hex(out);
 }
 
-std::string indices_of(std::int64_t n, const index_list& indices, index_mode mode) {
+std::string indices_of(std::int64_t n, const index_list& indices, detail::wire::index_mode mode) {
     bytes out;
-    CHECK(encode_indices(n, indices, out).mode == mode);
+    CHECK(detail::wire::encode_indices(n, indices, out).mode == mode);
     return hex(out);
 }
 
@@ -63,15 +63,17 @@ TEST_CASE("golden: sparse blocks keep their bytes in every value format") {
 TEST_CASE("golden: index codes keep their bytes in every mode") {
     index_list run(40);
     std::iota(run.begin(), run.end(), 17u);
-    CHECK(indices_of(100, run, index_mode::run) == "44");  // 17, above two bits of mode
-    CHECK(indices_of(4'000'000, {3, 70'000, 70'001, 3'999'999}, index_mode::rice) ==
+    CHECK(indices_of(100, run, detail::wire::index_mode::run) ==
+          "44");  // 17, above two bits of mode
+    CHECK(indices_of(4'000'000, {3, 70'000, 70'001, 3'999'999}, detail::wire::index_mode::rice) ==
           "4d0700902d22010000d8783f");
-    CHECK(indices_of(20, {0, 1, 3, 6, 7, 9, 12, 13, 14, 19}, index_mode::bitmap) == "2fcb21");
+    CHECK(indices_of(20, {0, 1, 3, 6, 7, 9, 12, 13, 14, 19}, detail::wire::index_mode::bitmap) ==
+          "2fcb21");
 
     index_list rows;  // 8 runs of 4
     for (std::uint32_t row = 0; row < 8; ++row)
         for (std::uint32_t i = 0; i < 4; ++i) rows.push_back(1000 * row * row + i);
-    CHECK(indices_of(65'536, rows, index_mode::classes) ==
+    CHECK(indices_of(65'536, rows, detail::wire::index_mode::classes) ==
           "f671509e4e2e03438ea51d47383cd5109241e815251600");
 
     index_list strides;  // runs of 10, a multiple of 8 apart: the finest classes
@@ -82,7 +84,7 @@ TEST_CASE("golden: index codes keep their bytes in every mode") {
     const std::string period = "80003c800108c00318";
     std::string expected = "fe71f4e7f8ce19";
     for (int i = 0; i < 18; ++i) expected += period;
-    CHECK(indices_of(8192, strides, index_mode::classes) == expected + "800000");
+    CHECK(indices_of(8192, strides, detail::wire::index_mode::classes) == expected + "800000");
 }
 
 TEST_CASE("golden: dense blocks keep their bytes in every value format") {

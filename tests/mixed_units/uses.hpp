@@ -10,11 +10,11 @@
 #include "digest.hpp"
 #include "more_uses.hpp"
 #include "sotto/core/bytes.hpp"
-#include "sotto/kernels/half.hpp"
-#include "sotto/kernels/momentum.hpp"
+#include "sotto/kernels/detail/quantise/half.hpp"
+#include "sotto/kernels/detail/update/momentum.hpp"
 #include "sotto/kernels/select_top_k.hpp"
-#include "sotto/kernels/squash.hpp"
-#include "sotto/kernels/updates.hpp"
+#include "sotto/kernels/detail/nn/squash.hpp"
+#include "sotto/kernels/detail/update/updates.hpp"
 #include "sotto/wire/sparse_block.hpp"
 #include "std_vectors.hpp"
 
@@ -43,26 +43,27 @@ answers answers_of_this_unit(const questions& asked) {
     *digest++ = selected ^ digest_of(top.values);
 
     reset();
-    sotto::kernels::descend_with_momentum(0.1f, 0.01f, 0.9f, true, weights, gradient, first);
+    sotto::detail::kernels::descend_with_momentum(0.1f, 0.01f, 0.9f, true, weights, gradient,
+                                                  first);
     *digest++ = digest_of(weights) ^ digest_of(first);
 
     reset();
-    sotto::kernels::descend_adamw({0.01f, 0.1f, 0.9f, 0.999f, 1e-8f, 10.0f, 1000.0f}, weights,
-                                  gradient, first, second);
+    sotto::detail::kernels::descend_adamw({0.01f, 0.1f, 0.9f, 0.999f, 1e-8f, 10.0f, 1000.0f},
+                                          weights, gradient, first, second);
     *digest++ = digest_of(weights) ^ digest_of(second);
 
     reset();
-    sotto::kernels::accumulate_velocity({.nesterov = true}, gradient, first, weights, first,
-                                        second);
+    sotto::detail::kernels::accumulate_velocity({.nesterov = true}, gradient, first, weights, first,
+                                                second);
     *digest++ = digest_of(first) ^ digest_of(second);
 
-    sotto::kernels::round_to_fp16(gradient, halves);
+    sotto::detail::kernels::round_to_fp16(gradient, halves);
     *digest++ = digest_of(halves);
-    sotto::kernels::round_to_bf16(gradient, halves);
-    sotto::kernels::widen_from_bf16(halves, weights);
+    sotto::detail::kernels::round_to_bf16(gradient, halves);
+    sotto::detail::kernels::widen_from_bf16(halves, weights);
     *digest++ = digest_of(weights);
 
-    sotto::kernels::tanh(gradient, weights);
+    sotto::detail::kernels::tanh(gradient, weights);
     *digest++ = digest_of(weights);
 
     // fp16 converts on the way, in both directions.

@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "mpi/over_mpi.hpp"
-#include "sotto/collectives/all_gather_v.hpp"
+#include "sotto/collectives/detail/all_gather_v.hpp"
 #include "sotto/collectives/all_reduce.hpp"
-#include "sotto/collectives/barrier.hpp"
-#include "sotto/collectives/broadcast.hpp"
-#include "sotto/collectives/native.hpp"
-#include "sotto/collectives/operation.hpp"
+#include "sotto/collectives/detail/barrier.hpp"
+#include "sotto/collectives/detail/broadcast.hpp"
+#include "sotto/collectives/detail/native.hpp"
+#include "sotto/collectives/detail/operation.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/group.hpp"
 #include "sotto/transports/in_process.hpp"
@@ -29,6 +29,7 @@
 
 using namespace sotto;
 using namespace sotto::collectives;
+using namespace sotto::detail::collectives;
 using namespace sotto::testing;
 
 static_assert(native_transport<mpi>);

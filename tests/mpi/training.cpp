@@ -9,16 +9,16 @@
 
 #include "mpi/over_mpi.hpp"
 #include "sotto/collectives/all_reduce.hpp"
-#include "sotto/collectives/broadcast.hpp"
-#include "sotto/collectives/operation.hpp"
+#include "sotto/collectives/detail/broadcast.hpp"
+#include "sotto/collectives/detail/operation.hpp"
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/compressors/top_k.hpp"
-#include "sotto/consistency/asynchronous.hpp"
-#include "sotto/consistency/bulk_synchronous.hpp"
-#include "sotto/consensus/consensus_control.hpp"
+#include "sotto/strategies/parameter_server/consistency/asynchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/bulk_synchronous.hpp"
+#include "sotto/strategies/gossip/control/consensus_control.hpp"
 #include "sotto/data/digits.hpp"
-#include "sotto/mixing/asynchronous_pairs.hpp"
-#include "sotto/mixing/choco.hpp"
+#include "sotto/strategies/gossip/mixing/asynchronous_pairs.hpp"
+#include "sotto/strategies/gossip/mixing/choco.hpp"
 #include "sotto/models/mlp.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/optimizers/sgd.hpp"
@@ -98,9 +98,10 @@ TEST_CASE("an asynchronous parameter server of its own ends, and all ranks hold 
     CHECK(run_over_mpi(world_size(), [&](mpi& t) {
               auto held = train_by_server(t, strategy);
               auto of_server = held;
-              collectives::broadcast<mpi> same(t, static_cast<std::int64_t>(held.size()), 0);
+              detail::collectives::broadcast<mpi> same(t, static_cast<std::int64_t>(held.size()),
+                                                       0);
               same.start(std::span<float>(of_server), {40, 0, 0});
-              collectives::run(t, same);
+              detail::collectives::run(t, same);
               CHECK(held == of_server);
           }) == ending::none);
 }
@@ -147,7 +148,7 @@ TEST_CASE("pairs that mix when they like all end, and their mean is that of all-
               std::vector<float> sum(trainer.parameters().begin(), trainer.parameters().end());
               collectives::all_reduce<mpi> all(t, std::ssize(sum));
               all.start(sum, {40, 1, 0});
-              collectives::run(t, all);
+              detail::collectives::run(t, all);
               for (std::size_t i = 0; i < sum.size(); ++i)
                   CHECK(sum[i] / static_cast<float>(t.size()) ==
                         doctest::Approx(expected[i]).epsilon(1e-4));

@@ -35,7 +35,8 @@ static_assert(sotto::gradient_source<least_model> && !sotto::predictor<least_mod
 struct least_measurable : least_model {
     double loss(std::span<const float>, const batch_type&);
 };
-static_assert(sotto::measurable<least_measurable> && !sotto::measurable<least_model>);
+static_assert(sotto::detail::measurable<least_measurable> &&
+              !sotto::detail::measurable<least_model>);
 
 struct least_dataset {
     using batch_type = least_batch;
@@ -52,8 +53,10 @@ struct least_compressor {
     state bind(const sotto::layout&) const;
 };
 static_assert(sotto::compressor<least_compressor>);
-static_assert(!sotto::packs<least_compressor> && !sotto::summable<least_compressor> &&
-              !sotto::sparse<least_compressor> && !sotto::holds_momentum<least_compressor>);
+static_assert(!sotto::detail::packs<least_compressor> &&
+              !sotto::detail::summable<least_compressor> &&
+              !sotto::detail::sparse<least_compressor> &&
+              !sotto::detail::holds_momentum<least_compressor>);
 
 struct least_optimizer {
     struct state {
@@ -62,21 +65,22 @@ struct least_optimizer {
     };
     state bind(const sotto::layout&) const;
 };
-static_assert(sotto::optimizer<least_optimizer> && !sotto::linear_optimizer<least_optimizer>);
+static_assert(sotto::optimizer<least_optimizer> &&
+              !sotto::detail::linear_optimizer<least_optimizer>);
 
 struct least_strategy {
     static constexpr bool synchronous = false;
     struct state {
-        sotto::data::share share();
-        sotto::epoch_agreement begin_epoch(const sotto::epoch_plan&);
+        sotto::detail::data::share share();
+        sotto::detail::epoch_agreement begin_epoch(const sotto::detail::epoch_plan&);
         template <class Model>
-        sotto::round_report round(sotto::task<Model>&, std::span<float>);
+        sotto::round_report round(sotto::detail::task<Model>&, std::span<float>);
     };
     template <class Transport>
     state bind(const sotto::layout&, Transport&) const;
 };
 static_assert(sotto::strategy<least_strategy, least_transport>);
-static_assert(!sotto::conducting::has_start_groups<least_strategy::state>);
+static_assert(!sotto::detail::conducting::has_start_groups<least_strategy::state>);
 
 struct told_of_beginnings {
     void on_begin(const sotto::run_info&);
@@ -107,7 +111,7 @@ struct only_encodes {
     state bind(const sotto::layout&) const;
 };
 static_assert(!sotto::compressor<without_bind> && !sotto::compressor<only_encodes>);
-static_assert(sotto::encodes<only_encodes> && !sotto::decodes<only_encodes>);
+static_assert(sotto::detail::encodes<only_encodes> && !sotto::detail::decodes<only_encodes>);
 static_assert(!sotto::optimizer<least_compressor> && !sotto::compressor<least_optimizer>);
 static_assert(!sotto::strategy<least_optimizer, least_transport>);
 static_assert(!sotto::strategy<least_strategy, int>);

@@ -43,12 +43,12 @@ struct least_varying_dataset : least_dataset {
     using least_dataset::gather;
     void gather(std::span<const std::int64_t>, batch_type&, sotto::random_stream) const;
 };
-static_assert(sotto::varying_dataset<least_varying_dataset>);
-static_assert(!sotto::varying_dataset<least_dataset>);
+static_assert(sotto::detail::varying_dataset<least_varying_dataset>);
+static_assert(!sotto::detail::varying_dataset<least_dataset>);
 
 struct varying_alone : least_dataset {
     void gather(std::span<const std::int64_t>, batch_type&, sotto::random_stream) const;
 };
-static_assert(!sotto::dataset<varying_alone> && !sotto::varying_dataset<varying_alone>);
+static_assert(!sotto::dataset<varying_alone> && !sotto::detail::varying_dataset<varying_alone>);
 
 }  // namespace

@@ -38,13 +38,16 @@ BEGIN {
     floor["core"] = 0
     floor["kernels"] = 1
     floor["wire"] = 2
-    count = split("compressors optimizers losses staleness distillation topologies consensus " \
-                  "transports launch nn data metrics consistency mixing", name, " ")
+    count = split("compressors optimizers losses staleness distillation topologies transports " \
+                  "launch nn data strategies/gossip/control strategies/gossip/mixing " \
+                  "strategies/parameter_server/consistency", name, " ")
     for (i = 1; i <= count; ++i) floor[name[i]] = 3
     floor["collectives"] = floor["models"] = floor["checkpoint"] = 4
     floor["strategies"] = 5
-    floor["trainer"] = floor["adapters"] = 6
-    floor["sotto.hpp"] = 7
+    floor["trainer"] = 6
+    floor["logging"] = floor["adapters"] = 7
+    floor["report"] = 8
+    floor["sotto.hpp"] = 9
     floor["version.hpp"] = 0
     columns_max = 100
 }
@@ -54,12 +57,14 @@ function report(line, text) {
     ++violations
 }
 
-# The folder of "include/sotto/folder/file.hpp" after its first n characters; a file that lies in
-# none stands for itself.
-function folder_of(path, n) {
-    path = substr(path, n + 1)
-    sub("/.*", "", path)
-    return path
+# The longest of the folders above of which "include/sotto/folder/detail/file.hpp" lies in, after its
+# first n characters; a file that lies in none stands for itself.
+function folder_of(path, n, whole) {
+    whole = path = substr(path, n + 1)
+    while (!(path in floor) && sub("/[^/]*$", "", path)) {}
+    if (path in floor) return path
+    sub("/.*", "", whole)
+    return whole
 }
 
 function end_of_header() {
@@ -106,7 +111,7 @@ FNR == 1 {
 }
 
 /"([^"\\]|\\.)*%[-+#0]*([0-9]+|[*])?([.]([0-9]+|[*]))?[aefgAEFG]/ {
-    report(FNR, "prints a number by the locale; append_fixed of core/number_text.hpp does not")
+    report(FNR, "prints a number by the locale; append_fixed of core/detail/text/number_text.hpp does not")
 }
 
 # From here on the code alone counts, without its strings and comments.
@@ -118,10 +123,10 @@ FNR == 1 {
     sub(/\/\/.*/, "", code)
 }
 
-code ~ /<boost\/|<asio|boost::|asio::/ && file !~ "^include/sotto/transports/tcp" {
+code ~ /<boost\/|<asio|boost::|asio::/ && file !~ "^include/sotto/transports/(detail/tcp/)?tcp" {
     report(FNR, "names Boost or Asio, which belong in transports/tcp*")
 }
-code ~ /<mpi\.h>|(^|[^A-Za-z0-9_])MPI_/ && file !~ /^include\/sotto\/transports\/mpi(_session|_library)?\.hpp$/ {
+code ~ /<mpi\.h>|(^|[^A-Za-z0-9_])MPI_/ && file !~ /^include\/sotto\/transports\/(detail\/mpi\/)?mpi(_session|_library)?\.hpp$/ {
     report(FNR, "names MPI, which belongs in transports/mpi.hpp")
 }
 code ~ /<torch\/|(^|[^A-Za-z0-9_])(torch|at|c10)::/ && folder != "adapters" {
@@ -143,13 +148,13 @@ code ~ /::(min|max)[ \t]*\(/ {
  code ~ /(^|[^A-Za-z0-9_])(eventfd|signalfd|timerfd_create|epoll_create1?|memfd_create|inotify_init1?)[ \t]*\(/ ||
  code ~ /(^|[^A-Za-z0-9_])((basic_)?[io]?fstream|(basic_)?filebuf)([^A-Za-z0-9_.>]|$)/ ||
  code ~ /(^|[^A-Za-z0-9_:])::(open|socket|socketpair|accept4?|pipe2?|dup)[ \t]*\(/) &&
-code !~ /above_standard\(/ && file != "include/sotto/core/descriptor.hpp" {
-    report(FNR, "opens a file or socket; core/descriptor.hpp does so above the standard streams")
+code !~ /above_standard\(/ && file != "include/sotto/core/detail/files/descriptor.hpp" {
+    report(FNR, "opens a file or socket; core/detail/files/descriptor.hpp does so above the standard streams")
 }
 (code ~ /std::(cout|cerr|clog)|f(printf|puts|write|putc)[ \t]*\(.*(stdout|stderr)/ ||
  code ~ /(^|[^A-Za-z0-9_])(printf|puts|putchar|perror)[ \t]*\(/) &&
-file != "include/sotto/core/print_line.hpp" {
-    report(FNR, "prints; print_line of core/print_line.hpp escapes what a terminal would act on")
+file != "include/sotto/core/detail/text/print_line.hpp" {
+    report(FNR, "prints; print_line of core/detail/text/print_line.hpp escapes what a terminal would act on")
 }
 code ~ /^[ \t]*#[ \t]*define[ \t]/ {
     macro = code

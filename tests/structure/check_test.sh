@@ -41,7 +41,7 @@ bites '2: core (floor 0) includes wire (floor 2), which is above it' \
     include/sotto/core/a.hpp <<'CPP'
 #include "sotto/wire/b.hpp"
 CPP
-bites '2: strategies (floor 5) includes sotto.hpp (floor 7), which is above it' \
+bites '2: strategies (floor 5) includes sotto.hpp (floor 9), which is above it' \
     include/sotto/strategies/a.hpp <<'CPP'
 #include "sotto/sotto.hpp"
 CPP
@@ -103,20 +103,20 @@ bites '2: has 101 columns, at most 100 are allowed' \
 //$(repeat 99 x)
 CPP
 
-opened='opens a file or socket; core/descriptor.hpp does so above the standard streams'
+opened='opens a file or socket; core/detail/files/descriptor.hpp does so above the standard streams'
 for call in 'std::fopen(path, "rb")' '::open(path, O_RDONLY)' '::socket(AF_INET, SOCK_STREAM, 0)' \
     'std::ofstream out(path)' 'std::ifstream(path) >> n' '::accept(fd, nullptr, nullptr)' \
     '::eventfd(0, 0)' '::pipe2(ends, 0)' '::dup(fd)'; do
     echo "$call;" | bites "2: $opened" include/sotto/transports/a.hpp
 done
-printed='prints; print_line of core/print_line.hpp escapes what a terminal would act on'
+printed='prints; print_line of core/detail/text/print_line.hpp escapes what a terminal would act on'
 for call in 'std::fprintf(stderr, "%s", text)' 'std::fputs(text, stdout)' 'std::puts(text)' \
     'std::cerr << text' 'std::printf("%s", text)'; do
     echo "$call;" | bites "2: $printed" include/sotto/trainer/a.hpp
 done
 for format in '%.4f' '%g' 'loss %*.2e' '%8.*f s'; do
     echo "std::snprintf(text, sizeof text, \"$format\", value);" |
-        bites '2: prints a number by the locale; append_fixed of core/number_text.hpp does not' \
+        bites '2: prints a number by the locale; append_fixed of core/detail/text/number_text.hpp does not' \
             include/sotto/trainer/a.hpp
 done
 

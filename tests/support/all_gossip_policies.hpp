@@ -6,21 +6,21 @@
 
 #include "sotto/compressors/none.hpp"
 #include "sotto/compressors/top_k.hpp"
-#include "sotto/consensus/consensus_band.hpp"
-#include "sotto/consensus/consensus_control.hpp"
-#include "sotto/consensus/control_phases.hpp"
-#include "sotto/consensus/exact_consensus_control.hpp"
-#include "sotto/consensus/exact_mean.hpp"
-#include "sotto/consensus/fixed_rounds.hpp"
-#include "sotto/consensus/fraction_of_maximum.hpp"
-#include "sotto/mixing/adapt_then_combine.hpp"
-#include "sotto/mixing/asynchronous_pairs.hpp"
-#include "sotto/mixing/choco.hpp"
-#include "sotto/mixing/d_squared.hpp"
-#include "sotto/mixing/gradient_tracking.hpp"
-#include "sotto/mixing/push_sum.hpp"
-#include "sotto/mixing/quasi_global_momentum.hpp"
-#include "sotto/mixing/slow_momentum.hpp"
+#include "sotto/strategies/gossip/control/consensus_band.hpp"
+#include "sotto/strategies/gossip/control/consensus_control.hpp"
+#include "sotto/strategies/gossip/control/control_phases.hpp"
+#include "sotto/strategies/gossip/control/exact_consensus_control.hpp"
+#include "sotto/strategies/gossip/control/exact_mean.hpp"
+#include "sotto/strategies/gossip/control/fixed_rounds.hpp"
+#include "sotto/strategies/gossip/control/fraction_of_maximum.hpp"
+#include "sotto/strategies/gossip/mixing/adapt_then_combine.hpp"
+#include "sotto/strategies/gossip/mixing/asynchronous_pairs.hpp"
+#include "sotto/strategies/gossip/mixing/choco.hpp"
+#include "sotto/strategies/gossip/mixing/d_squared.hpp"
+#include "sotto/strategies/gossip/mixing/gradient_tracking.hpp"
+#include "sotto/strategies/gossip/mixing/push_sum.hpp"
+#include "sotto/strategies/gossip/mixing/quasi_global_momentum.hpp"
+#include "sotto/strategies/gossip/mixing/slow_momentum.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/topologies/complete.hpp"
@@ -114,7 +114,7 @@ auto gossip_by(double rate) {
     const sgd by{.learning_rate = rate};
     const auto method = sensible<Method>::options();
     const topologies::lazy links{topologies::ring{}};
-    if constexpr (mixing::by_copies<Method>)
+    if constexpr (detail::mixing::by_copies<Method>)
         return gossip{by, links, no_control{}, top_k{.density = 0.5}, method};
     else
         return gossip{by, links, no_control{}, none{}, method};

@@ -33,11 +33,13 @@ struct apart {
 
         auto& together() { return ranks; }
         std::int64_t start_group() const { return own + 1; }
-        data::share share() const { return inner.share(); }
-        data::shard shard() const { return {own, count}; }
-        epoch_agreement begin_epoch(const epoch_plan& plan) { return inner.begin_epoch(plan); }
+        detail::data::share share() const { return inner.share(); }
+        detail::data::shard shard() const { return {own, count}; }
+        detail::epoch_agreement begin_epoch(const detail::epoch_plan& plan) {
+            return inner.begin_epoch(plan);
+        }
         template <class Model>
-        round_report round(task<Model>& job, std::span<float> parameters) {
+        round_report round(detail::task<Model>& job, std::span<float> parameters) {
             return inner.round(job, parameters);
         }
     };

@@ -286,10 +286,10 @@ public:
     };
     watched watch(const simulated& transport) { return {*this, transport}; }
 
-    void operator()(const simulated_event& e) {
+    void operator()(const detail::simulated_event& e) {
         const duration now = e.when.time_since_epoch();
-        if (e.what == simulated_event::kind::harmed) begin(e, now);
-        if (e.what != simulated_event::kind::sent) return;
+        if (e.what == detail::simulated_event::kind::harmed) begin(e, now);
+        if (e.what != detail::simulated_event::kind::sent) return;
         ask(e.rank, now);  // who hears of a failure says so at once
         if (e.size == 0) return;
         if (auto& next = to_damage_[{e.rank, e.peer}]; !next.empty()) {
@@ -358,7 +358,7 @@ private:
         if (when == duration::max() && transport && transport->first_failed()) when = now;
     }
 
-    void begin(const simulated_event& e, duration now) {
+    void begin(const detail::simulated_event& e, duration now) {
         for (std::size_t i = 0; i < since_.size(); ++i) {
             const network_fault& f = options_->faults[i];
             const bool is_it = f.at == now && f.rank == e.rank && f.peer == e.peer &&
@@ -406,7 +406,7 @@ inline std::int64_t most_queued(const simulated& transport) {
 }
 
 /// What is left of a run whatever goes wrong, and where no fault is grave.
-inline void check_left(const simulated_run& run, const std::set<int>& concerned) {
+inline void check_left(const detail::simulated_run& run, const std::set<int>& concerned) {
     CHECK(run.left.timers == 0);
     CHECK(run.left.packets == 0);
     if (concerned.empty()) CHECK(run.left.transfers == 0);

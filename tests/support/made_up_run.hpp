@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/trainer/report.hpp"
-#include "sotto/trainer/run_log.hpp"
+#include "sotto/report/report.hpp"
+#include "sotto/logging/run_log.hpp"
 
 namespace sotto::testing {
 

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/checkpoint/file_system.hpp"
+#include "sotto/checkpoint/detail/file_system.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 

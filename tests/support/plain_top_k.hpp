@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "sotto/kernels/magnitude.hpp"
+#include "sotto/kernels/detail/top_k/magnitude.hpp"
 
 namespace sotto::testing {
 
@@ -16,7 +16,8 @@ inline std::vector<std::uint32_t> plain_top_k(std::span<const float> values, std
     std::vector<std::uint32_t> order(values.size());
     std::iota(order.begin(), order.end(), 0u);
     std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return kernels::detail::magnitude_of(values[a]) > kernels::detail::magnitude_of(values[b]);
+        return sotto::detail::kernels::magnitude_of(values[a]) >
+               sotto::detail::kernels::magnitude_of(values[b]);
     });
     order.resize(k);
     std::sort(order.begin(), order.end());

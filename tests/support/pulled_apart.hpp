@@ -16,7 +16,7 @@
 
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
-#include "sotto/strategies/rank_loss.hpp"
+#include "sotto/strategies/detail/rank_loss.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_simulated.hpp"
 #include "support/numbers.hpp"
@@ -73,7 +73,7 @@ double loses_of_sum(int ranks, std::size_t size, double rate, const std::set<int
 /// What a run was: of each rank its parameters before its first step and after each, the rounds of
 /// mixing of each step, whom it lost, and when each of its calls began and ended.
 struct pulled {
-    simulated_run run;
+    detail::simulated_run run;
     std::vector<std::vector<std::vector<float>>> x;
     std::vector<std::vector<std::int64_t>> rounds;
     std::vector<std::vector<int>> lost;
@@ -144,7 +144,7 @@ inline double distance_of(std::span<const float> a, std::span<const float> b) {
 template <class Strategy, class Around>
 pulled train_pulled_apart(const Strategy& strategy, int ranks, std::int64_t steps_done,
                           const simulated_options& options, std::int64_t size, Around&& around,
-                          std::function<void(const simulated_event&)> listener = {}) {
+                          std::function<void(const detail::simulated_event&)> listener = {}) {
     pulled all;
     all.steps = steps_done;
     const auto count = static_cast<std::size_t>(ranks);
@@ -188,7 +188,7 @@ pulled train_pulled_apart(const Strategy& strategy, int ranks, std::int64_t step
                     }
                 });
             all.done[me] = trainer.step();
-            for (const rank_loss& loss : report.losses) all.lost[me].push_back(loss.rank);
+            for (const detail::rank_loss& loss : report.losses) all.lost[me].push_back(loss.rank);
         } catch (...) {
             ended();
             throw;

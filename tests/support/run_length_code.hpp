@@ -9,7 +9,7 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/result.hpp"
-#include "sotto/wire/little_endian.hpp"
+#include "sotto/wire/detail/coding/little_endian.hpp"
 
 namespace sotto::testing {
 
@@ -40,16 +40,17 @@ struct run_length_code {
     static result<std::vector<std::pair<std::uint32_t, float>>> decode(byte_view in,
                                                                        std::uint64_t n) {
         if (in.size() % 6 != 0)
-            return fault{0, "entries of 6 bytes", static_cast<std::int64_t>(in.size())};
+            return detail::fault{0, "entries of 6 bytes", static_cast<std::int64_t>(in.size())};
         std::vector<std::pair<std::uint32_t, float>> entries;
         std::uint64_t next = 0;
         for (std::size_t at = 0; at < in.size(); at += 6) {
-            next += wire::load_little_endian<std::uint16_t>(&in[at]);
+            next += detail::wire::load_little_endian<std::uint16_t>(&in[at]);
             if (next >= n)
-                return fault{static_cast<std::int64_t>(at), "an index below the tensor's size",
-                             static_cast<std::int64_t>(next)};
+                return detail::fault{static_cast<std::int64_t>(at),
+                                     "an index below the tensor's size",
+                                     static_cast<std::int64_t>(next)};
             const auto value =
-                std::bit_cast<float>(wire::load_little_endian<std::uint32_t>(&in[at + 2]));
+                std::bit_cast<float>(detail::wire::load_little_endian<std::uint32_t>(&in[at + 2]));
             if (value != 0.0f) entries.emplace_back(static_cast<std::uint32_t>(next), value);
             ++next;
         }
@@ -60,8 +61,8 @@ private:
     static void put(std::uint64_t run, float value, bytes& out) {
         const std::size_t at = out.size();
         out.resize(at + 6);
-        wire::store_little_endian(&out[at], static_cast<std::uint16_t>(run));
-        wire::store_little_endian(&out[at + 2], std::bit_cast<std::uint32_t>(value));
+        detail::wire::store_little_endian(&out[at], static_cast<std::uint16_t>(run));
+        detail::wire::store_little_endian(&out[at + 2], std::bit_cast<std::uint32_t>(value));
     }
 };
 

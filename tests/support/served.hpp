@@ -14,8 +14,8 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/strategies/parameter_server.hpp"
-#include "sotto/strategies/shard_server.hpp"
-#include "sotto/wire/push.hpp"
+#include "sotto/strategies/detail/parameter_server/shard_server.hpp"
+#include "sotto/wire/detail/protocols/push.hpp"
 #include "sotto/wire/sparse_block.hpp"
 
 namespace sotto::testing {
@@ -27,7 +27,7 @@ public:
     served(const Options& options, int workers, std::vector<float> start, int first_rank = 0)
         : tensors_(one_vector(start.size())),
           compressor_(options.compressor.bind(tensors_)),
-          server_(options, tensors_, shard{0, 1}, workers, first_rank),
+          server_(options, tensors_, detail::shard{0, 1}, workers, first_rank),
           read_(static_cast<std::size_t>(workers), start),
           answers_(static_cast<std::size_t>(workers)),
           version_(static_cast<std::size_t>(workers)),
@@ -41,14 +41,14 @@ public:
 
     /// The worker pushes this gradient; whoever may then reads.
     void push(int worker, const std::vector<float>& gradient) {
-        bytes content(wire::push_head_bytes(1));
+        bytes content(detail::wire::push_head_bytes(1));
         compressor_.encode(*tensors_.begin(), gradient, content);
-        const std::uint64_t size = content.size() - wire::push_head_bytes(1);
-        wire::write_push_head({.kind = wire::push_kind::gradient,
-                               .round = rounds_[at(worker)]++,
-                               .read = version_[at(worker)],
-                               .clock = ++clock_[at(worker)]},
-                              std::span(&size, 1), content.data());
+        const std::uint64_t size = content.size() - detail::wire::push_head_bytes(1);
+        detail::wire::write_push_head({.kind = detail::wire::push_kind::gradient,
+                                       .round = rounds_[at(worker)]++,
+                                       .read = version_[at(worker)],
+                                       .clock = ++clock_[at(worker)]},
+                                      std::span(&size, 1), content.data());
         has_read_.clear();
         server_.push(worker, content, now_);
         answer();
@@ -59,8 +59,8 @@ public:
         answer();
     }
     void done(int worker) {
-        bytes content(wire::push_head_bytes(0));
-        wire::write_push_head({.kind = wire::push_kind::done}, {}, content.data());
+        bytes content(detail::wire::push_head_bytes(0));
+        detail::wire::write_push_head({.kind = detail::wire::push_kind::done}, {}, content.data());
         has_read_.clear();
         server_.push(worker, content, now_);
         answer();
@@ -101,7 +101,7 @@ private:
 
     template <class Answer>
     static void take(const Answer& a, std::vector<float>& values) {
-        if (a.head.kind == wire::parameters_kind::whole) {
+        if (a.head.kind == detail::wire::parameters_kind::whole) {
             REQUIRE(a.content.size() == 4 * values.size());
             std::memcpy(values.data(), a.content.data(), a.content.size());
             return;
@@ -119,7 +119,7 @@ private:
     layout tensors_;
     decltype(std::declval<const Options&>().compressor.bind(
         std::declval<const layout&>())) compressor_;
-    shard_server<Options> server_;
+    detail::shard_server<Options> server_;
     std::vector<std::vector<float>> read_;
     std::vector<byte_view> answers_;
     std::vector<std::uint64_t> version_, clock_, rounds_;

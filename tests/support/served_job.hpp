@@ -44,7 +44,7 @@ public:
 
     /// Its compressor again, which is told the same.
     void compute(std::int64_t round, double epoch, std::span<const float> gradient) {
-        compressing::begin_round(
+        detail::compressing::begin_round(
             compressor_,
             {.step = round, .epoch = epoch, .rank = worker, .world_size = 1, .share = 1.0});
         std::vector<float>& sent = sent_[static_cast<std::uint64_t>(round)];
@@ -60,8 +60,8 @@ public:
         last_ = static_cast<std::uint64_t>(round);
     }
     void settle(bool is_dropped) {
-        if (is_dropped) return compressing::rollback(compressor_);
-        compressing::commit(compressor_);
+        if (is_dropped) return detail::compressing::rollback(compressor_);
+        detail::compressing::commit(compressor_);
         for (std::size_t i = 0; i < sum_.size(); ++i) sum_[i] += given_[i] - sent_[last_][i];
     }
 
@@ -87,7 +87,7 @@ struct served_process {
     int rank = 0;
     bool ended = false;  // normally
     std::vector<float> held;
-    std::vector<served_push> log;
+    std::vector<detail::served_push> log;
     std::uint64_t version = 0;
     std::size_t computed = 0;  // processes of workers by then
 };
@@ -181,7 +181,7 @@ void train_served(simulated& transport, const Strategy& strategy, const layout& 
     if (mine) mine->ended = true;
     all.left[which].assign(trainer.parameters().begin(), trainer.parameters().end());
     if (state.server())
-        for (const rank_loss& change : state.losses()) all.lost.insert(change.rank);
+        for (const detail::rank_loss& change : state.losses()) all.lost.insert(change.rank);
 }
 
 /// A server's part of the parameters, where its log of arrivals leads to: step by step, by the
@@ -192,8 +192,8 @@ class followed {
     using compensator_options = std::remove_cvref_t<decltype(std::declval<Strategy>().compensator)>;
 
 public:
-    followed(const Strategy& strategy, const layout& tensors, const shard& part, int workers,
-             std::span<const float> start)
+    followed(const Strategy& strategy, const layout& tensors, const detail::shard& part,
+             int workers, std::span<const float> start)
         : tensors_(part.alone(tensors)),
           offset_(static_cast<std::size_t>(part.begin_of(tensors))),
           optimizer_(strategy.optimizer.bind(tensors_)),
@@ -206,7 +206,7 @@ public:
     /// What the log of a process says that led to versions up to that one.
     template <class Job>
     void follow(const Job& all, const served_process& by, std::uint64_t upto) {
-        for (const served_push& p : by.log) {
+        for (const detail::served_push& p : by.log) {
             if (p.applied == 0 || p.applied > upto) continue;
             const auto* const sent = all.sent(p.worker, p.round, by.computed);
             REQUIRE(sent);
@@ -223,7 +223,7 @@ public:
 private:
     /// Gradients of a round make one step together; sums of these are exact, so each may move the
     /// parameters by itself.
-    void take(const served_push& p, std::span<const float> sent) {
+    void take(const detail::served_push& p, std::span<const float> sent) {
         REQUIRE((p.applied == version_ + 1 || p.applied == version_));
         const auto before = static_cast<std::int64_t>(p.applied - 1);
         const auto then = versions_.find(p.read);
@@ -234,25 +234,26 @@ private:
             compensator_.begin({.worker = p.worker,
                                 .staleness = before - static_cast<std::int64_t>(p.read),
                                 .step = before,
-                                .learning_rate = optimizing::rate_at(optimizer_, where)});
-        if constexpr (compares_parameters<compensator_options>)
+                                .learning_rate = detail::optimizing::rate_at(optimizer_, where)});
+        if constexpr (detail::compares_parameters<compensator_options>)
             for (const tensor& t : tensors_)
-                compensating::compensate(compensator_, t, t.of(std::span<float>(gradient)),
-                                         t.of(std::span<const float>(held_)),
-                                         t.of(std::span<const float>(then->second)));
+                detail::compensating::compensate(compensator_, t, t.of(std::span<float>(gradient)),
+                                                 t.of(std::span<const float>(held_)),
+                                                 t.of(std::span<const float>(then->second)));
         optimizer_.begin_step({.where = where, .rate_factor = factor}, gradient);
         for (const tensor& t : tensors_) {
             const auto weights = t.of(std::span<float>(held_));
             std::vector<float> moved(weights.begin(), weights.end());
             optimizer_.update(t, weights, t.of(std::span<float>(gradient)));
             for (std::size_t i = 0; i < moved.size(); ++i) moved[i] = weights[i] - moved[i];
-            if constexpr (compensating::watches_moves<compensator_state<compensator_options>>)
+            if constexpr (detail::compensating::watches_moves<
+                              compensator_state<compensator_options>>)
                 compensator_.moved(t, moved);
         }
-        optimizing::commit(optimizer_);
+        detail::optimizing::commit(optimizer_);
         version_ = p.applied;
         versions_[version_] =
-            compares_parameters<compensator_options> ? held_ : std::vector<float>();
+            detail::compares_parameters<compensator_options> ? held_ : std::vector<float>();
     }
 
     layout tensors_;
@@ -270,7 +271,7 @@ template <class Strategy, class Job>
 void check_server(const Job& all, int rank, int workers, const layout& tensors,
                   const Strategy& strategy) {
     const serving& servers = strategy.servers;
-    const auto shards = shards_of(tensors, servers.servers);
+    const auto shards = detail::shards_of(tensors, servers.servers);
     const followed<Strategy> start(strategy, tensors, shards[static_cast<std::size_t>(rank)],
                                    workers, all.start);
     followed<Strategy> base = start;
@@ -279,7 +280,7 @@ void check_server(const Job& all, int rank, int workers, const layout& tensors,
         if (s.rank != rank) continue;
         std::set<std::uint64_t> steps;
         std::map<int, std::uint64_t> given_by;  // rounds
-        for (const served_push& p : s.log) {
+        for (const detail::served_push& p : s.log) {
             CAPTURE(p.worker);
             if (p.applied != 0) steps.insert(p.applied);
             // What another server had had of a worker that came again is not given anew; and a

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/checkpoint/file_reader.hpp"
-#include "sotto/checkpoint/file_system.hpp"
-#include "sotto/checkpoint/file_writer.hpp"
-#include "sotto/checkpoint/format_header.hpp"
-#include "sotto/checkpoint/generations.hpp"
+#include "sotto/checkpoint/detail/file_reader.hpp"
+#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/file_writer.hpp"
+#include "sotto/checkpoint/detail/format_header.hpp"
+#include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/core/visit.hpp"
-#include "sotto/trainer/saved_state.hpp"
+#include "sotto/trainer/detail/checkpointing/saved_state.hpp"
 
 namespace sotto::testing {
 
@@ -42,15 +42,15 @@ public:
         plan.add("state", fields_.alike, detail::digest_of(fields_.alike));
         plan.add("buffers/rank0", fields_.buffers, detail::digest_of(fields_.buffers));
         plan.add("state/rank0", fields_.apart, detail::digest_of(fields_.apart));
-        return checkpoint::format_header(plan.finish());
+        return detail::checkpoint::format_header(plan.finish());
     }
 
     /// Why it could not be written; empty: it was.
-    template <checkpoint::file_system Files>
+    template <detail::checkpoint::file_system Files>
     std::string write(Files& files, const std::filesystem::path& folder = "run",
                       std::int64_t keep = 2,
-                      std::vector<checkpoint::refused_file> refused = {}) const {
-        checkpoint::file_writer<Files> out(files, folder, step_, keep, std::move(refused));
+                      std::vector<detail::checkpoint::refused_file> refused = {}) const {
+        detail::checkpoint::file_writer<Files> out(files, folder, step_, keep, std::move(refused));
         out.write_header(header());
         for (const auto* part :
              {&fields_.parameters, &fields_.alike, &fields_.buffers, &fields_.apart})
@@ -60,8 +60,8 @@ public:
     }
 
     /// Whether a file that was opened holds just this.
-    template <checkpoint::file_system Files>
-    bool is_in(checkpoint::file_reader<Files>& file) const {
+    template <detail::checkpoint::file_system Files>
+    bool is_in(detail::checkpoint::file_reader<Files>& file) const {
         const auto same = [&](const std::string& section, const auto& fields) {
             return std::ranges::all_of(fields, [&](const detail::saved_field& field) {
                 const auto which = file.find(section + "/" + field.name);
@@ -78,7 +78,7 @@ public:
 private:
     static detail::saved_field field(std::string name, std::vector<std::int64_t> shape,
                                      std::span<float> values) {
-        return {std::move(name), std::move(shape), checkpoint::dtype::f32,
+        return {std::move(name), std::move(shape), detail::checkpoint::dtype::f32,
                 std::as_writable_bytes(values)};
     }
 
@@ -92,19 +92,19 @@ private:
 
 /// The step of the newest checkpoint that is whole, 0 where there is none; its values must be those
 /// of that step. `refused` says what was wrong with newer ones.
-template <checkpoint::file_system Files>
+template <detail::checkpoint::file_system Files>
 std::int64_t newest(Files& files, std::vector<std::string>& refused,
                     const std::filesystem::path& folder = "run") {
-    std::optional<checkpoint::file_reader<Files>> file;
-    std::vector<checkpoint::refused_file> damaged;
-    const bool found = checkpoint::open_newest(files, folder, file, damaged);
-    for (const checkpoint::refused_file& one : damaged) refused.push_back(one.why);
+    std::optional<detail::checkpoint::file_reader<Files>> file;
+    std::vector<detail::checkpoint::refused_file> damaged;
+    const bool found = detail::checkpoint::open_newest(files, folder, file, damaged);
+    for (const detail::checkpoint::refused_file& one : damaged) refused.push_back(one.why);
     if (!found) return 0;
-    const std::int64_t step = *checkpoint::step_of(file->path().filename().string());
+    const std::int64_t step = *detail::checkpoint::step_of(file->path().filename().string());
     return small_checkpoint(step).is_in(*file) ? step : -1;
 }
 
-template <checkpoint::file_system Files>
+template <detail::checkpoint::file_system Files>
 std::int64_t newest(Files& files, const std::filesystem::path& folder = "run") {
     std::vector<std::string> refused;
     return newest(files, refused, folder);

@@ -22,7 +22,7 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/random.hpp"
-#include "sotto/transports/tcp_security.hpp"
+#include "sotto/transports/detail/tcp/tcp_security.hpp"
 
 namespace sotto::testing {
 
@@ -141,7 +141,7 @@ private:
 class strangers {
 public:
     /// `wrong`: a secret that is not the job's; null: nobody tries one.
-    strangers(std::vector<std::uint16_t> ports, std::shared_ptr<const tcp_security> wrong)
+    strangers(std::vector<std::uint16_t> ports, std::shared_ptr<const detail::tcp_security> wrong)
         : ports_(std::move(ports)), wrong_(std::move(wrong)) {}
 
     /// Whether somebody answered.
@@ -208,7 +208,7 @@ private:
     }
 
     std::vector<std::uint16_t> ports_;
-    std::shared_ptr<const tcp_security> wrong_;
+    std::shared_ptr<const detail::tcp_security> wrong_;
     random_stream random_{3};
     std::uint64_t knocks_ = 0;
     std::deque<loopback_socket> silent_;

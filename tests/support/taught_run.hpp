@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "sotto/strategies/round_report.hpp"
-#include "sotto/strategies/teacher_standing.hpp"
-#include "sotto/trainer/run_log.hpp"
+#include "sotto/strategies/detail/codistillation/teacher_standing.hpp"
+#include "sotto/logging/run_log.hpp"
 
 namespace sotto::testing {
 
@@ -16,19 +16,19 @@ namespace sotto::testing {
 /// every 50th step. At steps 401 to 450 that of group 2 is not finite.
 class two_teachers {
 public:
-    taught_report at(std::int64_t step) {
+    detail::taught_report at(std::int64_t step) {
         const std::int64_t newest = (step - 1) / 50 * 50;
         int heard = 0;
-        for (teacher_standing& teacher : standings_) {
-            teacher.why = newest == 0                           ? left_out::absent
-                          : teacher.group == 2 && newest == 400 ? left_out::not_finite
-                                                                : left_out::no;
+        for (detail::teacher_standing& teacher : standings_) {
+            teacher.why = newest == 0                           ? detail::left_out::absent
+                          : teacher.group == 2 && newest == 400 ? detail::left_out::not_finite
+                                                                : detail::left_out::no;
             teacher.step = newest == 0 ? -1 : newest;
-            if (teacher.why != left_out::no) continue;
+            if (teacher.why != detail::left_out::no) continue;
             ++heard;
             teacher.label_loss = 0.5 * teacher.group + 1.0 / static_cast<double>(step);
         }
-        taught_report round{.teachers = heard, .standings = standings_};
+        detail::taught_report round{.teachers = heard, .standings = standings_};
         if (heard == 0) return round;
         const auto at = static_cast<double>(step);
         round.age = step - 1 - newest;
@@ -39,8 +39,8 @@ public:
     }
 
 private:
-    std::array<teacher_standing, 2> standings_{teacher_standing{.group = 1},
-                                               teacher_standing{.group = 2}};
+    std::array<detail::teacher_standing, 2> standings_{detail::teacher_standing{.group = 1},
+                                                       detail::teacher_standing{.group = 2}};
 };
 
 /// A run of two ranks that these teach. A step computes for 3 ms; with teachers for 2 more.
@@ -53,7 +53,7 @@ inline run_log taught_run(std::int64_t steps, std::string name = "taught") {
                .model_ranks = 2});
     two_teachers teachers;
     for (std::int64_t s = 1; s <= steps; ++s) {
-        const taught_report round = teachers.at(s);
+        const detail::taught_report round = teachers.at(s);
         const double listening = round.teachers > 0 ? 0.002 : 0.0;
         log.add(run_log::step{.number = s,
                               .epoch = 0.01 * static_cast<double>(s - 1),

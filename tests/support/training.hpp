@@ -39,7 +39,7 @@ struct exercise {
     number_model model{};
     std::int64_t examples = 96;
     std::int64_t batch_size = 4;
-    training_length length = epochs{2};
+    detail::training_length length = epochs{2};
     std::uint64_t seed = 1;
     std::vector<std::int64_t> own{};  // examples of each rank, if they have their own
 };
@@ -57,14 +57,13 @@ std::vector<trained> train(int world, const Strategy& strategy, const exercise& 
     std::vector<trained> left(static_cast<std::size_t>(world));
     Over::run(world, [&](auto& transport) {
         number_model model = work.model;
-        trainer trainer{model, strategy, transport,
-                        {.batch_size = work.batch_size, .seed = work.seed}};
+        trainer trainer{
+            model, strategy, transport, {.batch_size = work.batch_size, .seed = work.seed}};
         trained& mine = left[static_cast<std::size_t>(transport.rank())];
         if (work.own.empty())
             mine.report = trainer.fit(numbered{work.examples}, work.length);
         else
-            mine.report =
-                trainer.fit(own_share{own_examples(work, transport.rank())}, work.length);
+            mine.report = trainer.fit(own_share{own_examples(work, transport.rank())}, work.length);
         mine.parameters.assign(trainer.parameters().begin(), trainer.parameters().end());
         mine.remembered = snapshot(trainer.state());
     });

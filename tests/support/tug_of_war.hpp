@@ -69,7 +69,7 @@ private:
 
 struct tug {
     std::vector<std::vector<float>> x;
-    std::vector<consensus_report> last;
+    std::vector<detail::consensus_report> last;
     std::vector<double> squares;  // of the exact distance, step by step
 
     double squared_distance() const {

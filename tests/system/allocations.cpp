@@ -93,8 +93,8 @@ TEST_CASE_TEMPLATE_APPLY(by_compressor, testing::every_compressor);
 
 TEST_CASE("tensors take no memory alone or in groups of any size") {
     for (const std::int64_t group_bytes : {0, 300, 1 << 20})
-        takes_no_memory(
-            all_reduce{sgd{}, sensible<dgc>::options(), collectives::fitting{}, group_bytes});
+        takes_no_memory(all_reduce{sgd{}, sensible<dgc>::options(), detail::collectives::fitting{},
+                                   group_bytes});
 }
 
 TEST_CASE("clipping by the norm of the model and messages in halves take no memory either") {
@@ -154,5 +154,5 @@ TEST_CASE("tensors of many segments and long messages take no memory either") {
     check(all_reduce{sgd{}, fp16{}, collectives::ring{}});
     check(all_reduce{sgd{}, dgc{.density = 0.02}});
     check(all_reduce{sgd{}, dgc{.density = 0.02, .warm_up_epochs = 2}});
-    check(all_reduce{sgd{}, top_k{.density = 0.05}, collectives::all_gather{}});
+    check(all_reduce{sgd{}, top_k{.density = 0.05}, detail::collectives::all_gather{}});
 }

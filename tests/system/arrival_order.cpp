@@ -1,4 +1,4 @@
-#include "sotto/strategies/arrival_order.hpp"
+#include "sotto/strategies/detail/parameter_server/arrival_order.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
@@ -15,16 +15,16 @@
 #include "sotto/compressors/residual.hpp"
 #include "sotto/compressors/sparsified.hpp"
 #include "sotto/compressors/top_k.hpp"
-#include "sotto/consistency/asynchronous.hpp"
-#include "sotto/consistency/bulk_synchronous.hpp"
-#include "sotto/consistency/dynamic_stale_synchronous.hpp"
-#include "sotto/consistency/stale_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/asynchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/bulk_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/dynamic_stale_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/stale_synchronous.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/staleness/delay_compensation_adaptive.hpp"
 #include "sotto/staleness/gap_aware.hpp"
-#include "sotto/strategies/arrival_order.hpp"
-#include "sotto/strategies/arrival_paths.hpp"
+#include "sotto/strategies/detail/parameter_server/arrival_order.hpp"
+#include "sotto/strategies/detail/parameter_server/arrival_paths.hpp"
 #include "sotto/strategies/parameter_server.hpp"
 #include "sotto/transports/remarks.hpp"
 #include "support/folders.hpp"
@@ -220,7 +220,7 @@ TEST_CASE("record_arrivals: the file is removed -> the record ends, training doe
     const scratch_folder folder("arrivals_removed");
     const auto order = folder.path() / "order";
     const testing::listener all;
-    arrival_recorder recorder(order, remarks(0, false));
+    detail::arrival_recorder recorder(order, detail::remarks(0, false));
     recorder.begin({.server = 0, .workers = 2, .configuration = "a = 1\n"});
     CHECK(recorder.failure().empty());
     std::filesystem::remove(order);
@@ -235,8 +235,8 @@ TEST_CASE("record_arrivals: the file is removed -> the record ends, training doe
     CHECK(recorder.failure() == failure);
     REQUIRE(all.all().size() == 1);
     CHECK(all.all()[0].text == "parameter_server: " + failure + ", training goes on");
-    CHECK(arrivals_path("/dev/null", 1) == "/dev/null");
-    CHECK(free_arrivals_path("/dev/null") == "/dev/null");
+    CHECK(detail::arrivals_path("/dev/null", 1) == "/dev/null");
+    CHECK(detail::free_arrivals_path("/dev/null") == "/dev/null");
 }
 
 TEST_CASE("an order that is to be followed is not emptied by recording in the same file") {

@@ -16,7 +16,7 @@
 #include <system_error>
 #include <vector>
 
-#include "sotto/checkpoint/file_reader.hpp"
+#include "sotto/checkpoint/detail/file_reader.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/visit.hpp"
 #include "support/checkpointed.hpp"
@@ -35,7 +35,7 @@ const all_reduce by_dgc{sgd{.learning_rate = 0.0625}, testing::sensible<dgc>::op
 std::vector<std::int64_t> steps_on(const memory_files& files) {
     std::vector<std::int64_t> steps;
     for (const auto& entry : files.disk().names)
-        steps.push_back(checkpoint::step_of(entry.first).value_or(-1));
+        steps.push_back(detail::checkpoint::step_of(entry.first).value_or(-1));
     return steps;
 }
 
@@ -48,12 +48,12 @@ struct drifting {
         int rank, size;
         bool of_parameters;
         std::int64_t count = 0;
-        data::share share() const { return {rank, size}; }
-        epoch_agreement begin_epoch(const epoch_plan& plan) const {
+        detail::data::share share() const { return {rank, size}; }
+        detail::epoch_agreement begin_epoch(const detail::epoch_plan& plan) const {
             return {(plan.examples + plan.batch_size - 1) / plan.batch_size, plan.stop != 0};
         }
         template <class Model>
-        round_report round(task<Model>& job, std::span<float> parameters) {
+        round_report round(detail::task<Model>& job, std::span<float> parameters) {
             (of_parameters ? parameters[0] : drift[0]) += static_cast<float>(rank);
             return {.examples = job.examples};
         }

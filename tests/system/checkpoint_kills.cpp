@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "sotto/checkpoint/file_reader.hpp"
+#include "sotto/checkpoint/detail/file_reader.hpp"
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/optimizers/sgd.hpp"
@@ -57,7 +57,7 @@ bool killed_in_child(F f) {
 
 /// The system's files, in a process that is killed at the n-th call: before it, after it, or with
 /// half of a write done.
-class deadly_files : public checkpoint::posix_files {
+class deadly_files : public detail::checkpoint::posix_files {
 public:
     enum class moment { before, half_way, after };
 
@@ -77,30 +77,30 @@ public:
     deadly_files(std::int64_t at, moment when) : left_(at), when_(when) {}
 
     int create(const std::filesystem::path& path, std::error_code& why) {
-        return deadly([&] { return posix_files::create(path, why); });
+        return deadly([&] { return detail::checkpoint::posix_files::create(path, why); });
     }
     std::int64_t write(int file, byte_view out, std::error_code& why) {
         if (left_ == 0 && when_ == moment::half_way) {
-            posix_files::write(file, out.first(out.size() / 2), why);
+            detail::checkpoint::posix_files::write(file, out.first(out.size() / 2), why);
             ::raise(SIGKILL);
         }
-        return deadly([&] { return posix_files::write(file, out, why); });
+        return deadly([&] { return detail::checkpoint::posix_files::write(file, out, why); });
     }
     void sync(int file, std::error_code& why) {
-        deadly([&] { return posix_files::sync(file, why), 0; });
+        deadly([&] { return detail::checkpoint::posix_files::sync(file, why), 0; });
     }
     void close(int file, std::error_code& why) {
-        deadly([&] { return posix_files::close(file, why), 0; });
+        deadly([&] { return detail::checkpoint::posix_files::close(file, why), 0; });
     }
     void rename(const std::filesystem::path& from, const std::filesystem::path& to,
                 std::error_code& why) {
-        deadly([&] { return posix_files::rename(from, to, why), 0; });
+        deadly([&] { return detail::checkpoint::posix_files::rename(from, to, why), 0; });
     }
     void remove(const std::filesystem::path& path, std::error_code& why) {
-        deadly([&] { return posix_files::remove(path, why), 0; });
+        deadly([&] { return detail::checkpoint::posix_files::remove(path, why), 0; });
     }
     void sync_folder(const std::filesystem::path& path, std::error_code& why) {
-        deadly([&] { return posix_files::sync_folder(path, why), 0; });
+        deadly([&] { return detail::checkpoint::posix_files::sync_folder(path, why), 0; });
     }
 };
 
@@ -150,7 +150,7 @@ TEST_CASE("killed at random steps and started again, a run ends with the same bi
 TEST_CASE("killed at any call of a checkpoint, a process leaves the old or the new one") {
     using moment = deadly_files::moment;
     const testing::scratch_folder scratch("kills_at_calls");
-    checkpoint::posix_files files;
+    detail::checkpoint::posix_files files;
     REQUIRE(small_checkpoint(10).write(files, scratch.path()) == "");
     REQUIRE(small_checkpoint(20).write(files, scratch.path()) == "");
     std::int64_t old = 20, kills = 0;
@@ -174,7 +174,7 @@ TEST_CASE(
     "killed from outside while it writes checkpoints, a process leaves the old or the new one") {
     const testing::scratch_folder scratch("kills_from_outside");
     random_stream random(200);
-    checkpoint::posix_files files;
+    detail::checkpoint::posix_files files;
     std::int64_t written = 10, old_found = 0, new_found = 0, unfinished = 0;
     REQUIRE(small_checkpoint(written).write(files, scratch.path()) == "");
     const std::int64_t kills = kills_asked_for(200);
@@ -186,7 +186,7 @@ TEST_CASE(
         if (child == 0) {  // says before each checkpoint which one it writes now
             for (std::int64_t step = written + 10;; step += 10) {
                 if (::write(pipe[1], &step, sizeof step) != sizeof step) ::_exit(1);
-                checkpoint::posix_files own;
+                detail::checkpoint::posix_files own;
                 if (!small_checkpoint(step).write(own, scratch.path()).empty()) ::_exit(1);
             }
         }
@@ -206,7 +206,7 @@ TEST_CASE(
         ::close(pipe[0]);
 
         for (const auto& entry : std::filesystem::directory_iterator(scratch.path()))
-            unfinished += checkpoint::is_unfinished(entry.path().filename().string());
+            unfinished += detail::checkpoint::is_unfinished(entry.path().filename().string());
         std::vector<std::string> refused;
         const std::int64_t found = testing::newest(files, refused, scratch.path());
         CHECK(refused.empty());

@@ -12,7 +12,7 @@
 #include "sotto/models/mlp.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
-#include "sotto/strategies/checkpoint_exchange.hpp"
+#include "sotto/strategies/codistillation/exchanges/checkpoint_exchange.hpp"
 #include "sotto/strategies/codistillation.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"

@@ -146,12 +146,14 @@ TEST_CASE("random-k: one seed, one result, and its own seed counts too") {
 }
 
 TEST_CASE("the order of the data depends on the seed and the epoch alone") {
-    const auto read = [](std::uint64_t seed, bool shuffle, training_length length) {
+    const auto read = [](std::uint64_t seed, bool shuffle, detail::training_length length) {
         std::vector<std::int64_t> order;
         run_in_process(1, [&](in_process& transport) {
             listening model;
             model.heard = &order;
-            trainer trainer{model, all_reduce{sgd{}}, transport,
+            trainer trainer{model,
+                            all_reduce{sgd{}},
+                            transport,
                             {.batch_size = 4, .seed = seed, .shuffle = shuffle}};
             trainer.fit(testing::numbered{10}, length);
         });

@@ -15,7 +15,7 @@
 #include <set>
 #include <vector>
 
-#include "sotto/consensus/consensus_control.hpp"
+#include "sotto/strategies/gossip/control/consensus_control.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/topologies/ring.hpp"
@@ -52,7 +52,7 @@ struct call {
 };
 
 struct program {
-    simulated_run run;
+    detail::simulated_run run;
     std::vector<std::vector<call>> calls;  // of each rank
     std::vector<std::int64_t> steps;       // in all, by its trainer
     duration longest{};                    // between two steps, or calls
@@ -64,8 +64,8 @@ struct program {
 
 /// What else a program does.
 struct habits {
-    training_length length = epochs{1};  // of its first call
-    std::int64_t stops_after = 0;        // epochs, where a verdict ends that one; 0: none does
+    detail::training_length length = epochs{1};  // of its first call
+    std::int64_t stops_after = 0;  // epochs, where a verdict ends that one; 0: none does
     std::function<void(simulated&, std::size_t, const call&)> after_call{};
 };
 
@@ -105,8 +105,8 @@ program run_calls(const Strategy& strategy, const simulated_options& options,
             };
             const numbered data{ranks * steps_of_calls[c], 1000 * static_cast<std::int64_t>(c)};
             const fit_report report =
-                trainer.fit(data, c == 0 ? also.length : training_length(epochs{1}), on_step,
-                            on_epoch, listener{&mine[c]}, evaluate_on{numbered{4}});
+                trainer.fit(data, c == 0 ? also.length : detail::training_length(epochs{1}),
+                            on_step, on_epoch, listener{&mine[c]}, evaluate_on{numbered{4}});
             note_time();
             mine[c].steps = report.steps;
             mine[c].evaluated = report.evaluated.has_value();

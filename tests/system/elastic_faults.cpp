@@ -35,10 +35,10 @@
 #include "sotto/compressors/residual.hpp"
 #include "sotto/compressors/sparsified.hpp"
 #include "sotto/compressors/top_k.hpp"
-#include "sotto/consistency/asynchronous.hpp"
-#include "sotto/consistency/bulk_synchronous.hpp"
-#include "sotto/consistency/dynamic_stale_synchronous.hpp"
-#include "sotto/consistency/stale_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/asynchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/bulk_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/dynamic_stale_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/stale_synchronous.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
@@ -211,7 +211,7 @@ void check(const Strategy& strategy, int ranks, const layout& tensors,
         });
     };
     served_job<compressor> all(ranks);
-    const simulated_run run = run_of(all);
+    const detail::simulated_run run = run_of(all);
     if (is_repeated(options.seed)) {
         served_job<compressor> again(ranks);
         CHECK(run_of(again).trace_hash == run.trace_hash);

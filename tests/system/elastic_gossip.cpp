@@ -16,18 +16,18 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/consensus/consensus_band.hpp"
-#include "sotto/consensus/consensus_control.hpp"
-#include "sotto/consensus/control_phases.hpp"
+#include "sotto/strategies/gossip/control/consensus_band.hpp"
+#include "sotto/strategies/gossip/control/consensus_control.hpp"
+#include "sotto/strategies/gossip/control/control_phases.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/mixing/asynchronous_pairs.hpp"
-#include "sotto/mixing/choco.hpp"
-#include "sotto/mixing/d_squared.hpp"
-#include "sotto/mixing/gradient_tracking.hpp"
-#include "sotto/mixing/push_sum.hpp"
-#include "sotto/mixing/quasi_global_momentum.hpp"
-#include "sotto/mixing/slow_momentum.hpp"
+#include "sotto/strategies/gossip/mixing/asynchronous_pairs.hpp"
+#include "sotto/strategies/gossip/mixing/choco.hpp"
+#include "sotto/strategies/gossip/mixing/d_squared.hpp"
+#include "sotto/strategies/gossip/mixing/gradient_tracking.hpp"
+#include "sotto/strategies/gossip/mixing/push_sum.hpp"
+#include "sotto/strategies/gossip/mixing/quasi_global_momentum.hpp"
+#include "sotto/strategies/gossip/mixing/slow_momentum.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/optimizers/scheduled.hpp"
 #include "sotto/optimizers/sgd.hpp"
@@ -56,16 +56,16 @@ struct corrects {
     state bind(const layout&) const { return {}; }
 };
 
-static_assert(!mixing::outlives_ranks<corrects>);
-static_assert(mixing::outlives_ranks<mixing::adapt_then_combine>);
-static_assert(mixing::outlives_ranks<mixing::combine_then_adapt>);
-static_assert(mixing::outlives_ranks<mixing::quasi_global_momentum>);
-static_assert(!mixing::outlives_ranks<mixing::asynchronous_pairs>);
-static_assert(!mixing::outlives_ranks<mixing::choco>);
-static_assert(!mixing::outlives_ranks<mixing::d_squared>);
-static_assert(!mixing::outlives_ranks<mixing::gradient_tracking>);
-static_assert(!mixing::outlives_ranks<mixing::push_sum>);
-static_assert(!mixing::outlives_ranks<mixing::slow_momentum<>>);
+static_assert(!detail::mixing::outlives_ranks<corrects>);
+static_assert(detail::mixing::outlives_ranks<mixing::adapt_then_combine>);
+static_assert(detail::mixing::outlives_ranks<mixing::combine_then_adapt>);
+static_assert(detail::mixing::outlives_ranks<mixing::quasi_global_momentum>);
+static_assert(!detail::mixing::outlives_ranks<mixing::asynchronous_pairs>);
+static_assert(!detail::mixing::outlives_ranks<mixing::choco>);
+static_assert(!detail::mixing::outlives_ranks<mixing::d_squared>);
+static_assert(!detail::mixing::outlives_ranks<mixing::gradient_tracking>);
+static_assert(!detail::mixing::outlives_ranks<mixing::push_sum>);
+static_assert(!detail::mixing::outlives_ranks<mixing::slow_momentum<>>);
 
 constexpr std::int64_t steps_done = 24;
 
@@ -422,7 +422,7 @@ TEST_CASE("calls of fit follow each other, and the transport is free in between"
         steps_of[static_cast<std::size_t>(transport.rank())] = trainer.step();
     });
     run.require_success();
-    CHECK(run.left == simulated_run::leavings{});
+    CHECK(run.left == detail::simulated_run::leavings{});
     CHECK(steps_of == std::vector<std::int64_t>{3 * steps_done + 3, 3 * steps_done, 3 * steps_done,
                                                 3 * steps_done});
 }

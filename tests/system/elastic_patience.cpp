@@ -127,7 +127,7 @@ TEST_CASE("fit ends without a rank of which nothing more comes, and says which a
         CHECK(ended[rank].rank == -1);
         CHECK(reports[rank].steps == steps_done);
         REQUIRE(reports[rank].losses.size() == 1);
-        const rank_loss& loss = reports[rank].losses.front();
+        const detail::rank_loss& loss = reports[rank].losses.front();
         CHECK(loss.rank == 2);
         CHECK(loss.step == steps_done);
         CHECK(loss.cause.starts_with("it was late: for "));
@@ -196,6 +196,6 @@ TEST_CASE("who comes again while others have ended, and trains on, is waited for
         CHECK(ended[rank].rank == -1);
         CHECK(ends[rank] > ends[2] - 1s);
         CHECK(reports[rank].losses.size() == 3);
-        for (const rank_loss& loss : reports[rank].losses) CHECK(loss.again_step >= 0);
+        for (const detail::rank_loss& loss : reports[rank].losses) CHECK(loss.again_step >= 0);
     }
 }

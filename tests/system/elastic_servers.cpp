@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/consistency/asynchronous.hpp"
-#include "sotto/consistency/bulk_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/asynchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/bulk_synchronous.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/strategies/parameter_server.hpp"
 #include "sotto/trainer/trainer.hpp"
@@ -155,7 +155,7 @@ TEST_CASE("a worker that comes again repeats no round at any of several servers"
         const auto run = simulate(4, options, [&](simulated& transport) {
             train(transport, served_by(surviving(3.0, 2)), [&](auto& trainer) {
                 if (const auto* server = trainer.state().server())
-                    for (const served_push& p : server->log())
+                    for (const detail::served_push& p : server->log())
                         ++times[{transport.rank(), p.worker, p.round}];
             });
         });
@@ -196,7 +196,7 @@ TEST_CASE("a server whose workers all failed waits for one, and names the last w
     options.faults = {network_fault::crash(1, 100ms), network_fault::crash(2, 120ms)};
     const auto ended = [&] {
         std::uint64_t steps = 0;
-        simulated_run run = simulate(3, options, [&](simulated& transport) {
+        detail::simulated_run run = simulate(3, options, [&](simulated& transport) {
             train(transport, served_by(surviving()), [&](auto& trainer) {
                 if (transport.rank() == 0) steps = trainer.state().server()->version();
             });
@@ -237,7 +237,7 @@ TEST_CASE("what a server forgot when it failed is told by its workers and its ne
             const fit_report report = trainer.fit(numbered{8 * rounds}, epochs{1});
             if (transport.rank() == 0) {
                 REQUIRE(report.served);
-                for (const served_worker& w : report.served->workers) told += w.lost;
+                for (const detail::served_worker& w : report.served->workers) told += w.lost;
                 return;
             }
             REQUIRE(report.losses.size() == 1);
@@ -280,7 +280,7 @@ TEST_CASE("servers whose lines are of unlike length do not make a worker's round
         options.faults = {network_fault::crash(3, 150ms), network_fault::restart(3, 250ms),
                           network_fault::delay(3, 0, 250ms, 100s, longer)};
         std::vector<std::int64_t> steps(4);
-        const simulated_run run = simulate(4, options, [&](simulated& transport) {
+        const detail::simulated_run run = simulate(4, options, [&](simulated& transport) {
             number_model model(small_layout());
             trainer trainer{model,
                             served_by(surviving(3.0, 2), 0.125, bulk_synchronous{}),

@@ -122,7 +122,7 @@ struct deaf_at_last {
             now = where;
             whole::state::begin_round(where);
         }
-        sparse_view decode(const tensor& t, byte_view message) {
+        detail::sparse_view decode(const tensor& t, byte_view message) {
             if (now.rank == 1 && now.step == 2 && t.name == "second.weight")
                 throw planned_failure("deaf");
             return whole::state::decode(t, message);
@@ -134,7 +134,8 @@ struct deaf_at_last {
 /// Trains until the point of failure, or to the end.
 template <class Optimizer, class Compressor, class Collective>
 std::exception_ptr run(const all_reduce<Optimizer, Compressor, Collective>& options,
-                       const point& at, training_length length, std::vector<ending>& endings) {
+                       const point& at, detail::training_length length,
+                       std::vector<ending>& endings) {
     endings.assign(world, {});
     const all_reduce strategy{fragile_optimizer<Optimizer>{options.optimizer, at},
                               options.compressor, options.collective};
@@ -392,7 +393,7 @@ TEST_CASE("a sum that overflows is refused by all ranks, and none applies it") {
                 if (++calls >= step && (rank == 1 || !one_rank_alone)) gradient[0] = large;
             };
         };
-        const auto run = [&](training_length length, std::vector<ending>& endings) {
+        const auto run = [&](detail::training_length length, std::vector<ending>& endings) {
             endings.assign(world, {});
             return thrown_by(world, [&](in_process& transport) {
                 testing::number_model model;

@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "sotto/checkpoint/folder_owner.hpp"
+#include "sotto/checkpoint/detail/folder_owner.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
@@ -38,7 +38,7 @@ using testing::in_run, testing::memory_disk, testing::memory_files, testing::num
 namespace {
 
 const all_reduce by_sgd{sgd{.learning_rate = 0.0625}};
-const std::string owner_file(checkpoint::owner_name);
+const std::string owner_file(detail::checkpoint::owner_name);
 
 /// Trains 2 ranks on a folder, resuming what is there; the parameters, or why it was refused.
 struct ending {
@@ -47,7 +47,7 @@ struct ending {
     resume_report resumed{};
     std::vector<std::string> failures{};
 };
-template <class Files = checkpoint::posix_files>
+template <class Files = detail::checkpoint::posix_files>
 ending train(const std::filesystem::path& folder, std::int64_t length, std::uint64_t seed = 7,
              const std::function<void(const step_report&)>& at = nullptr, Files files = {},
              checkpoint_options options = {.every_steps = 2, .on_failure = nullptr},
@@ -145,7 +145,7 @@ std::vector<std::string> names_on(const memory_files& files) {
 }
 
 /// The claim of a job on a host that is not this one.
-checkpoint::claimant on_another_host() {
+detail::checkpoint::claimant on_another_host() {
     return {"other", {"far", "another boot", 1, 5, 6}, "its claim"};
 }
 
@@ -156,9 +156,9 @@ struct elsewhere {
               return sotto::detail::process_state::unknown;  // those of this host are far from it
           }) {
         std::string ignored;
-        REQUIRE(owner.attempt(ignored) == checkpoint::ownership::held);
+        REQUIRE(owner.attempt(ignored) == detail::checkpoint::ownership::held);
     }
-    checkpoint::folder_owner<memory_files> owner;
+    detail::checkpoint::folder_owner<memory_files> owner;
 };
 
 }  // namespace
@@ -176,8 +176,8 @@ TEST_CASE("two jobs, one empty folder: the second -> refused by name, the first 
         "this one begins"));
     CHECK(names_in(folder) == std::vector<std::string>{owner_file});
     CHECK(first.goes_on());
-    CHECK(names_in(folder) ==
-          std::vector<std::string>{checkpoint::file_name(4), checkpoint::file_name(6)});
+    CHECK(names_in(folder) == std::vector<std::string>{detail::checkpoint::file_name(4),
+                                                       detail::checkpoint::file_name(6)});
     // The folder is free then, but what is in it is another run's.
     CHECK(train(folder, 20, 2).refusal.find("it was written with 'trainer.seed = 1'") !=
           std::string::npos);
@@ -193,14 +193,15 @@ TEST_CASE("owner of a folder: killed -> the next job has it at once, and goes on
     const auto folder = scratch.path() / "run";
     other_job first(folder, 5);
     first.is_killed();
-    CHECK(names_in(folder) ==
-          std::vector<std::string>{checkpoint::file_name(2), checkpoint::file_name(4), owner_file});
+    CHECK(names_in(folder) == std::vector<std::string>{detail::checkpoint::file_name(2),
+                                                       detail::checkpoint::file_name(4),
+                                                       owner_file});
     const ending next = train(folder, 6, 1);
     CHECK(next.refusal.empty());
     CHECK(next.resumed.step == 4);
     CHECK(next.failures.empty());
-    CHECK(names_in(folder) ==
-          std::vector<std::string>{checkpoint::file_name(4), checkpoint::file_name(6)});
+    CHECK(names_in(folder) == std::vector<std::string>{detail::checkpoint::file_name(4),
+                                                       detail::checkpoint::file_name(6)});
     CHECK(next.parameters == train(scratch.path() / "whole", 6, 1).parameters);
 }
 
@@ -246,7 +247,7 @@ TEST_CASE("owner is taken for dead while it trains -> it writes nothing more, an
         if (step.step != 5) return;
         files.disk().pass(60s);  // it was halted
         other.emplace(files);
-        files.disk().enter(checkpoint::file_name(1), std::make_shared<memory_disk::file>());
+        files.disk().enter(detail::checkpoint::file_name(1), std::make_shared<memory_disk::file>());
     };
     const ending end = train("/run", 9, 7, at, files);
     const std::string lost =
@@ -257,23 +258,24 @@ TEST_CASE("owner is taken for dead while it trains -> it writes nothing more, an
         CHECK(failure.find(lost) != failure.npos);
     }
     CHECK(end.parameters == whole.parameters);
-    CHECK(names_on(files) == std::vector<std::string>{checkpoint::file_name(1),
-                                                      checkpoint::file_name(2),
-                                                      checkpoint::file_name(4), owner_file});
+    CHECK(names_on(files) == std::vector<std::string>{
+                                 detail::checkpoint::file_name(1), detail::checkpoint::file_name(2),
+                                 detail::checkpoint::file_name(4), owner_file});
 }
 
 TEST_CASE("a checkpoint of another run appears in the folder -> nothing more is written there") {
     const memory_files files;  // as without locks, on a network file system
     const auto at = [&](const step_report& step) {
         if (step.step == 3)
-            files.disk().enter(checkpoint::file_name(1), std::make_shared<memory_disk::file>());
+            files.disk().enter(detail::checkpoint::file_name(1),
+                               std::make_shared<memory_disk::file>());
     };
     const ending end = train("/run", 6, 7, at, files);
     REQUIRE(end.failures.size() == 2);
     CHECK(end.failures[0].find("the folder '/run' holds checkpoint-000000000001.safetensors, which "
                                "another run wrote meanwhile") != std::string::npos);
-    CHECK(names_on(files) ==
-          std::vector<std::string>{checkpoint::file_name(1), checkpoint::file_name(2)});
+    CHECK(names_on(files) == std::vector<std::string>{detail::checkpoint::file_name(1),
+                                                      detail::checkpoint::file_name(2)});
 }
 
 TEST_CASE("resumed, and meanwhile another job went on in the folder -> fit is refused") {
@@ -297,8 +299,8 @@ TEST_CASE("resumed, and meanwhile another job went on in the folder -> fit is re
           "checkpoints: '/run' holds checkpoint-000000000008.safetensors of another run, and this "
           "one is at step 4: resume from it, or give a folder of its own");
     CHECK(refusals[1] == refusals[0]);
-    CHECK(names_on(files) ==
-          std::vector<std::string>{checkpoint::file_name(6), checkpoint::file_name(8)});
+    CHECK(names_on(files) == std::vector<std::string>{detail::checkpoint::file_name(6),
+                                                      detail::checkpoint::file_name(8)});
 }
 
 TEST_CASE("two trainers of one process: while one trains -> refused; in between -> handed over") {
@@ -375,8 +377,8 @@ TEST_CASE("a disk that keeps no claim at first -> training goes on, and claims w
     };
     const ending end = train("/run", 6, 7, at, files);
     CHECK(end.failures.size() == 1);
-    CHECK(names_on(files) ==
-          std::vector<std::string>{checkpoint::file_name(4), checkpoint::file_name(6)});
+    CHECK(names_on(files) == std::vector<std::string>{detail::checkpoint::file_name(4),
+                                                      detail::checkpoint::file_name(6)});
 }
 
 TEST_CASE("servers of two jobs, one folder: the second job -> refused by name") {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "sotto/collectives/all_reduce.hpp"
-#include "sotto/collectives/operation.hpp"
-#include "sotto/core/owner_process.hpp"
+#include "sotto/collectives/detail/operation.hpp"
+#include "sotto/core/detail/processes/owner_process.hpp"
 #include "sotto/kernels/thread_team.hpp"
 #include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/run_in_process.hpp"
@@ -66,7 +66,7 @@ bool take_part(tcp& through, way leaves) {
     for (std::uint64_t round = 0; round < 10; ++round) {
         values.assign(values.size(), 1.0f);
         sum.start(values, {21, 0, round});
-        collectives::run(through, sum);
+        detail::collectives::run(through, sum);
         through.agree(true);
         right = right && values == std::vector<float>(values.size(), 2.0f);
     }

@@ -53,7 +53,7 @@ const sgd plain{.learning_rate = 0.0625};
 
 TEST_CASE_TEMPLATE_DEFINE("every method mixes without taking memory", M, by_method) {
     // Pairs answer each other while they compute, so that nobody may wait for all.
-    if constexpr (!mixing::in_pairs<M>) takes_no_memory(testing::gossip_by<M>(0.0625));
+    if constexpr (!detail::mixing::in_pairs<M>) takes_no_memory(testing::gossip_by<M>(0.0625));
 }
 TEST_CASE_TEMPLATE_APPLY(by_method, testing::every_mixing_method);
 

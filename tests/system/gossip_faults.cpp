@@ -28,11 +28,11 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/consensus/consensus_control.hpp"
+#include "sotto/strategies/gossip/control/consensus_control.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
-#include "sotto/mixing/gradient_tracking.hpp"
-#include "sotto/mixing/quasi_global_momentum.hpp"
+#include "sotto/strategies/gossip/mixing/gradient_tracking.hpp"
+#include "sotto/strategies/gossip/mixing/quasi_global_momentum.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/topologies/complete.hpp"

@@ -21,7 +21,7 @@
 #include <memory>
 #include <vector>
 
-#include "sotto/consensus/consensus_control.hpp"
+#include "sotto/strategies/gossip/control/consensus_control.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/gossip.hpp"
@@ -55,8 +55,8 @@ struct ending {
     std::array<bool, 8> lost{};                                  // ranks
     std::array<std::array<float, watched>, steps_done + 1> x{};  // after each step
     std::int64_t first = 0;                                      // step of this process
-    std::int64_t knew = 0;  // the first step after which it knew of a loss
-    double longest = 0.0;   // seconds of a step
+    std::int64_t knew = 0;                    // the first step after which it knew of a loss
+    double longest = 0.0;                     // seconds of a step
     std::int64_t went = -1, came_again = -1;  // this rank's steps, of the rank that it lost first
     bool told_source = false;                 // it remarked whose parameters it took
 };
@@ -96,7 +96,8 @@ ending train(tcp& through, const Control& control, At at) {
             at(step.step);
             began = through.now();
         });
-    for (const rank_loss& loss : left.losses) end.lost[static_cast<std::size_t>(loss.rank)] = true;
+    for (const detail::rank_loss& loss : left.losses)
+        end.lost[static_cast<std::size_t>(loss.rank)] = true;
     if (!left.losses.empty()) {
         end.went = left.losses.front().step;
         end.came_again = left.losses.front().again_step;

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/checkpoint/digest.hpp"
+#include "sotto/checkpoint/detail/digest.hpp"
 #include "sotto/launch/environment.hpp"
 #include "sotto/launch/local_processes.hpp"
 #include "sotto/sotto.hpp"
@@ -43,12 +43,13 @@ std::string train(auto& transport, int victim = -1) {
     learner.fit(digits, epochs{3}, [&](const step_report& step) {
         if (step.step == 4 && transport.rank() == victim) std::raise(SIGKILL);
     });
-    return checkpoint::hex(checkpoint::digest_of(std::as_bytes(std::span(learner.parameters()))));
+    return detail::checkpoint::hex(
+        detail::checkpoint::digest_of(std::as_bytes(std::span(learner.parameters()))));
 }
 
 /// A job of this program's case for ranks, and what it printed to both.
 struct launched {
-    std::optional<launch::ending> failure;
+    std::optional<detail::launch::ending> failure;
     std::vector<std::string> lines;
 
     explicit launched(const char* victim) {

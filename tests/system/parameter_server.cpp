@@ -17,10 +17,10 @@
 #include "sotto/compressors/residual.hpp"
 #include "sotto/compressors/sparsified.hpp"
 #include "sotto/compressors/top_k.hpp"
-#include "sotto/consistency/asynchronous.hpp"
-#include "sotto/consistency/bulk_synchronous.hpp"
-#include "sotto/consistency/dynamic_stale_synchronous.hpp"
-#include "sotto/consistency/stale_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/asynchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/bulk_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/dynamic_stale_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/stale_synchronous.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/staleness/delay_compensation.hpp"
@@ -88,7 +88,7 @@ TEST_CASE("velocities of all workers add up at a server as they do among ranks, 
     const auto served =
         train(4, parameter_server{plain, bulk_synchronous{}, no_compensation{}, all}, work);
     const auto summed = train(4, all_reduce{plain, all}, work);
-    const auto gathered = train(4, all_reduce{plain, all, collectives::all_gather{}}, work);
+    const auto gathered = train(4, all_reduce{plain, all, detail::collectives::all_gather{}}, work);
     const auto heavy =
         train(4, all_reduce{momentum_sgd{.learning_rate = 0.125, .momentum = 0.5}}, work);
     CHECK(served.front().same_parameters(summed.front()));
@@ -289,7 +289,7 @@ TEST_CASE("a worker that comes when the job of its server is over hears so at on
         options.machine.flops = 2e5;
         options.faults = {network_fault::crash(1, 100ms), network_fault::restart(1, comes)};
         std::string why;
-        const simulated_run run = simulate(3, options, [&](simulated& transport) {
+        const detail::simulated_run run = simulate(3, options, [&](simulated& transport) {
             const parameter_server strategy{plain, asynchronous{}, no_compensation{}, none{},
                                             serving{.dedicated = true, .survives = true}};
             number_model model = pulled().model;

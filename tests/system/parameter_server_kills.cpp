@@ -13,16 +13,16 @@
 #include <span>
 #include <vector>
 
-#include "sotto/consistency/asynchronous.hpp"
-#include "sotto/consistency/bulk_synchronous.hpp"
-#include "sotto/consistency/stale_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/asynchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/bulk_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/stale_synchronous.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/staleness/delay_compensation_adaptive.hpp"
 #include "sotto/strategies/parameter_server.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/tcp.hpp"
-#include "sotto/wire/frame.hpp"
+#include "sotto/wire/detail/protocols/frame.hpp"
 #include "support/folders.hpp"
 #include "support/numbers.hpp"
 #include "support/processes.hpp"
@@ -60,9 +60,9 @@ ending train(tcp& through, const Consistency& consistency, const std::filesystem
     ending end;
     const auto left = trainer.fit(numbered{4 * (size - 1) * rounds}, epochs{1},
                                   [&](const step_report& step) { at(step.step); });
-    for (const rank_loss& change : trainer.state().losses())
+    for (const detail::rank_loss& change : trainer.state().losses())
         end.lost[static_cast<std::size_t>(change.rank)] = true;
-    end.digest = wire::frame_digest(std::as_bytes(trainer.parameters()), 0);
+    end.digest = detail::wire::frame_digest(std::as_bytes(trainer.parameters()), 0);
     end.rounds = left.steps;
     if (const auto* const server = trainer.state().server()) end.steps = server->version();
     return end;

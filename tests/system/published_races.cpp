@@ -17,13 +17,13 @@
 #include <string>
 #include <vector>
 
-#include "sotto/checkpoint/file_system.hpp"
-#include "sotto/checkpoint/published_model.hpp"
+#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/published_model.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
-#include "sotto/strategies/checkpoint_exchange.hpp"
-#include "sotto/strategies/meeting_place.hpp"
+#include "sotto/strategies/codistillation/exchanges/checkpoint_exchange.hpp"
+#include "sotto/strategies/detail/codistillation/meeting_place.hpp"
 #include "sotto/transports/in_process.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "support/effort.hpp"
@@ -31,7 +31,7 @@
 #include "support/processes.hpp"
 
 using namespace sotto;
-using checkpoint::published_model;
+using sotto::detail::checkpoint::published_model;
 
 namespace {
 
@@ -42,7 +42,7 @@ std::int64_t races_asked_for() {
     return text ? std::max<std::int64_t>(std::atoll(text), 1) : testing::tries(500, 100);
 }
 
-checkpoint::architecture kind() {
+detail::checkpoint::architecture kind() {
     return {layout().add("weights", {300, 7}).add("bias", {7}), layout().add("mean", {50}),
             "that of the races"};
 }
@@ -58,20 +58,20 @@ void publish(const std::filesystem::path& folder, std::int64_t step) {
     std::vector<float> buffers(static_cast<std::size_t>(of.buffers.size()));
     for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = value_of(step, i);
     for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i] = -value_of(step, i);
-    checkpoint::posix_files files;
+    detail::checkpoint::posix_files files;
     const std::string problem =
-        checkpoint::publish_model(files, folder, of,
-                                  {.step = step,
-                                   .label_loss = 0.5 * static_cast<double>(step),
-                                   .group = "races",
-                                   .architecture = of.identity(),
-                                   .judged = {{1, 0.25 * static_cast<double>(step)}}},
-                                  parameters, buffers);
+        detail::checkpoint::publish_model(files, folder, of,
+                                          {.step = step,
+                                           .label_loss = 0.5 * static_cast<double>(step),
+                                           .group = "races",
+                                           .architecture = of.identity(),
+                                           .judged = {{1, 0.25 * static_cast<double>(step)}}},
+                                          parameters, buffers);
     if (!problem.empty()) throw io_failure(problem);
 }
 
 /// Whether it is whole, and of one step alone.
-bool is_one(const published_model& found) {
+bool is_one(const detail::checkpoint::published_model& found) {
     const std::int64_t step = found.facts.step;
     bool same = found.facts.label_loss == 0.5 * static_cast<double>(step) &&
                 found.facts.judged.size() == 1 &&
@@ -90,12 +90,12 @@ struct verdict_of_reader {
 
 verdict_of_reader read_to_the_end(const std::filesystem::path& folder) {
     verdict_of_reader all;
-    checkpoint::posix_files files;
+    detail::checkpoint::posix_files files;
     const auto of = kind();
     std::int64_t after = -1;
     while (after != end_step) {
         try {
-            const auto found = checkpoint::read_published(files, folder, of, after);
+            const auto found = detail::checkpoint::read_published(files, folder, of, after);
             if (!found) continue;
             ++all.models;
             all.mixed += !is_one(*found);
@@ -113,7 +113,7 @@ void as_writer(const std::filesystem::path& folder, Then then) {
     const layout tensors;
     run_in_process(1, [&](in_process& world) {
         auto exchange = checkpoint_exchange<>{.folder = folder}.bind(
-            meeting_place<in_process>{{1, 2}, {0}, {0}, tensors, world, {}});
+            detail::meeting_place<in_process>{{1, 2}, {0}, {0}, tensors, world, {}});
         exchange.open(50);
         then();
     });

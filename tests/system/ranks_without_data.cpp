@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "sotto/consistency/asynchronous.hpp"
-#include "sotto/consistency/bulk_synchronous.hpp"
-#include "sotto/consistency/stale_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/asynchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/bulk_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/stale_synchronous.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/mixing/asynchronous_pairs.hpp"
+#include "sotto/strategies/gossip/mixing/asynchronous_pairs.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/strategies/parameter_server.hpp"
-#include "sotto/strategies/task.hpp"
+#include "sotto/strategies/detail/task.hpp"
 #include "sotto/topologies/ring.hpp"
 #include "support/over_simulated.hpp"
 #include "support/training.hpp"
@@ -89,7 +89,7 @@ TEST_CASE("parameter server: worker without data, after all steps -> all end ali
             state.begin(parameters);
             const std::vector<std::int64_t> batch{0, 1};
             for (std::int64_t step = 0; t.rank() == world - 2 && step < 4; ++step) {
-                task<number_model> job{model, batch, 2, step, 0.0};
+                detail::task<number_model> job{model, batch, 2, step, 0.0};
                 state.round(job, parameters);
             }
             state.finish(parameters);

@@ -45,7 +45,8 @@ left_behind run(memory_files files, Program program, std::int64_t killed_after =
             trainer trainer{model, by_dgc, transport, {.batch_size = 4, .seed = 7}};
             trainer.resume_if_there("run", {.on_damage = nullptr}, files);
             std::vector<fit_report> fits;
-            const auto fit = [&](const numbered& data, training_length length, auto&&... extras) {
+            const auto fit = [&](const numbered& data, detail::training_length length,
+                                 auto&&... extras) {
                 const auto kill = [&](const step_report& step) {
                     if (step.step == killed_after) throw interrupted();
                 };

@@ -15,7 +15,7 @@
 #include <system_error>
 #include <vector>
 
-#include "sotto/checkpoint/file_reader.hpp"
+#include "sotto/checkpoint/detail/file_reader.hpp"
 #include "sotto/core/errors.hpp"
 #include "support/checkpointed.hpp"
 #include "support/endings.hpp"
@@ -105,10 +105,10 @@ TEST_CASE("resume: the newest checkpoint cannot be read -> the one before, named
 TEST_CASE("resume: no checkpoint can be read -> io_failure that names each, nothing is changed") {
     const testing::scratch_folder scratch("none_readable");
     const auto folder = scratch.path() / "run";
-    std::filesystem::create_directories(folder / checkpoint::file_name(30));
-    REQUIRE(::mkfifo((folder / checkpoint::file_name(20)).c_str(), 0600) == 0);
+    std::filesystem::create_directories(folder / detail::checkpoint::file_name(30));
+    REQUIRE(::mkfifo((folder / detail::checkpoint::file_name(20)).c_str(), 0600) == 0);
     const auto resume = [&](bool has_damaged) {
-        if (has_damaged) std::ofstream(folder / checkpoint::file_name(10)) << "torn";
+        if (has_damaged) std::ofstream(folder / detail::checkpoint::file_name(10)) << "torn";
         std::vector<std::string> texts(2);
         run_in_process(2, [&](in_process& transport) {
             testing::remembering_model model;
@@ -125,7 +125,7 @@ TEST_CASE("resume: no checkpoint can be read -> io_failure that names each, noth
         return texts[0];
     };
     const auto path = [&](std::int64_t step) {
-        return "'" + (folder / checkpoint::file_name(step)).string() + "'";
+        return "'" + (folder / detail::checkpoint::file_name(step)).string() + "'";
     };
     const std::string unreadable = "resume: no checkpoint in '" + folder.string() +
                                    "' can be read; cannot open " + path(30) +
@@ -172,8 +172,8 @@ TEST_CASE("a checkpoint that was found damaged pushes no whole one out") {
         CHECK(resumed[0].resumed.step == 2);
         const auto left = names_on(files);
         REQUIRE(left.size() == 2);
-        CHECK(left[0] == checkpoint::file_name(period == 1 ? 3 : 2));
-        CHECK(left[1] == checkpoint::file_name(period == 1 ? 4 : period));
+        CHECK(left[0] == detail::checkpoint::file_name(period == 1 ? 3 : 2));
+        CHECK(left[1] == detail::checkpoint::file_name(period == 1 ? 4 : period));
     }
 }
 
@@ -186,9 +186,9 @@ TEST_CASE("a state that was filled half-way is not trained on, until it is fille
     const std::int64_t looks = files.disk().looks;
     const std::int64_t checking = [&] {
         files.disk().looks = 0;
-        std::optional<checkpoint::file_reader<memory_files>> file;
-        std::vector<checkpoint::refused_file> refused;
-        CHECK(checkpoint::open_newest(files, "run", file, refused));
+        std::optional<detail::checkpoint::file_reader<memory_files>> file;
+        std::vector<detail::checkpoint::refused_file> refused;
+        CHECK(detail::checkpoint::open_newest(files, "run", file, refused));
         return files.disk().looks;
     }();
     std::int64_t torn = 0;

@@ -46,7 +46,7 @@ void resumes_exactly(const Strategy& strategy) {
 }  // namespace
 
 TEST_CASE_TEMPLATE_DEFINE("gossip by every method is resumed to the last bit", M, by_method) {
-    if constexpr (!mixing::in_pairs<M>) resumes_exactly(testing::gossip_by<M>(0.0625));
+    if constexpr (!detail::mixing::in_pairs<M>) resumes_exactly(testing::gossip_by<M>(0.0625));
 }
 TEST_CASE_TEMPLATE_APPLY(by_method, testing::every_mixing_method);
 

@@ -182,7 +182,7 @@ TEST_CASE("a run resumed by fewer or more ranks learns as well as the one that w
     static const auto digits = data::digits(2000, random_stream{1});
     static const auto unseen = data::digits(500, random_stream{2});
     const all_reduce strategy{sgd{.learning_rate = 0.1}, dgc{.density = 0.01, .momentum = 0.9}};
-    const auto train = [&](int world, memory_files files, training_length length,
+    const auto train = [&](int world, memory_files files, detail::training_length length,
                            std::uint64_t seed = 0) {
         double accuracy = 0.0;
         run_in_process(world, [&](in_process& transport) {

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sotto/collectives/all_gather_v.hpp"
-#include "sotto/collectives/operation.hpp"
+#include "sotto/collectives/detail/all_gather_v.hpp"
+#include "sotto/collectives/detail/operation.hpp"
 #include "sotto/collectives/ring.hpp"
 #include "sotto/core/contentless.hpp"
 #include "sotto/transports/run_simulated.hpp"
@@ -48,7 +48,7 @@ template <class F>
 costs costs_of(F f) {
     costs found{.least = INT64_MAX};
     bool all_arrived = false;
-    const simulated_run run = simulate(
+    const detail::simulated_run run = simulate(
         ranks, ethernet(),
         [&](simulated& through) {
             f(through);
@@ -64,10 +64,10 @@ costs costs_of(F f) {
             through.charge({.flops = 1e16});  // 10 ms, in which the last vote arrives
             all_arrived = true;               // what ranks say when they leave is not counted
         },
-        [&](const simulated_event& e) {
+        [&](const detail::simulated_event& e) {
             if (all_arrived) return;
-            if (e.what == simulated_event::kind::sent) found.on_the_lines += e.size;
-            if (e.what == simulated_event::kind::arrived) found.off_the_lines += e.size;
+            if (e.what == detail::simulated_event::kind::sent) found.on_the_lines += e.size;
+            if (e.what == detail::simulated_event::kind::arrived) found.off_the_lines += e.size;
         });
     run.require_success();
     found.trace_hash = run.trace_hash;
@@ -92,7 +92,7 @@ TEST_CASE("a dense sum of a hundred ranks takes the time of its bytes and of its
     const costs found = costs_of([](simulated& through) {
         auto sum = collectives::ring{}.bind(through, n);
         sum.start(without_content(static_cast<std::size_t>(n)), {1, 0, 0});
-        collectives::run(through, sum);
+        detail::collectives::run(through, sum);
     });
     constexpr std::int64_t steps = 2 * (ranks - 1), bytes = 4 * n;
     check_conserved(found, steps * bytes / ranks);
@@ -109,7 +109,7 @@ TEST_CASE("segments hide the steps' latency where a part has many") {
     const costs found = costs_of([](simulated& through) {
         auto sum = collectives::ring{}.bind(through, n);
         sum.start(without_content(static_cast<std::size_t>(n)), {1, 0, 0});
-        collectives::run(through, sum);
+        detail::collectives::run(through, sum);
     });
     constexpr std::int64_t bytes = 4 * n;
     check_conserved(found, 2 * (ranks - 1) * bytes / ranks);
@@ -120,10 +120,10 @@ TEST_CASE("segments hide the steps' latency where a part has many") {
 TEST_CASE("everybody's message to everybody takes the time of all but one's own") {
     constexpr std::int64_t message = 135'758;  // of DGC at 0.1 % of 25 million weights
     const auto exchange = [](simulated& through) {
-        collectives::all_gather_v<simulated> gather(through, 2 * message,
-                                                    collectives::route::automatic, false);
+        detail::collectives::all_gather_v<simulated> gather(
+            through, 2 * message, detail::collectives::route::automatic, false);
         gather.start(without_content<std::byte>(static_cast<std::size_t>(message)), {1, 0, 0});
-        collectives::run(through, gather);
+        detail::collectives::run(through, gather);
     };
     const costs found = costs_of(exchange);
     check_conserved(found, (ranks - 1) * message);

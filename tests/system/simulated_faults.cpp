@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/collectives/all_gather_v.hpp"
+#include "sotto/collectives/detail/all_gather_v.hpp"
 #include "sotto/collectives/halving_doubling.hpp"
 #include "sotto/collectives/hierarchical.hpp"
 #include "sotto/collectives/ring.hpp"
@@ -35,12 +35,12 @@
 #include "sotto/compressors/residual.hpp"
 #include "sotto/compressors/sparsified.hpp"
 #include "sotto/compressors/top_k.hpp"
-#include "sotto/consistency/bulk_synchronous.hpp"
-#include "sotto/consistency/stale_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/bulk_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/stale_synchronous.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/consensus/fixed_rounds.hpp"
+#include "sotto/strategies/gossip/control/fixed_rounds.hpp"
 #include "sotto/core/random.hpp"
-#include "sotto/mixing/choco.hpp"
+#include "sotto/strategies/gossip/mixing/choco.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/staleness/delay_compensation_of_rounds.hpp"
 #include "sotto/strategies/all_reduce.hpp"
@@ -174,7 +174,7 @@ const std::vector<std::vector<holding>>& undisturbed(const Strategy& strategy, i
 template <class Strategy>
 class disturbed {
 public:
-    simulated_run run;
+    detail::simulated_run run;
     std::vector<outcome> of;
     fault_effects effects;
 
@@ -322,7 +322,7 @@ void check_seed(std::uint64_t seed) {
         case 2: return together(all_reduce{heavy, none{}, collectives::ring{}});
         case 3: return together(all_reduce{heavy, none{}, collectives::halving_doubling{}});
         case 4: return together(all_reduce{plain, none{}, collectives::tree{}});
-        case 5: return together(all_reduce{heavy, largest, collectives::all_gather{}});
+        case 5: return together(all_reduce{heavy, largest, detail::collectives::all_gather{}});
         case 6:
             return together(
                 all_reduce{plain, deep, collectives::hierarchical{.ranks_per_host = 3}});

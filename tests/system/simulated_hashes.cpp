@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "sotto/collectives/all_reduce.hpp"
-#include "sotto/collectives/operation.hpp"
+#include "sotto/collectives/detail/operation.hpp"
 #include "sotto/compressors/dgc.hpp"
-#include "sotto/consistency/asynchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/asynchronous.hpp"
 #include "sotto/core/contentless.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/staleness/delay_compensation_adaptive.hpp"
@@ -55,7 +55,7 @@ std::uint64_t hash_of_costs(int ranks) {
                    const std::int64_t count = 1'000'000;
                    collectives::all_reduce<simulated> sum(transport, count);
                    sum.start(without_content<float>(static_cast<std::size_t>(count)), {1, 0, 0});
-                   collectives::run(transport, sum);
+                   detail::collectives::run(transport, sum);
                })
         .trace_hash;
 }

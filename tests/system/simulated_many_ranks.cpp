@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sotto/consistency/bulk_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/bulk_synchronous.hpp"
 #include "sotto/data/digits.hpp"
 #include "sotto/models/softmax_regression.hpp"
 #include "sotto/optimizers/sgd.hpp"
@@ -27,7 +27,7 @@ namespace {
 constexpr int ranks = testing::tries(64, 16);  // fewer where a sanitizer slows each down
 
 struct outcome {
-    simulated_run run;
+    detail::simulated_run run;
     double loss = 0.0, accuracy = 0.0;
     std::vector<std::vector<float>> parameters{};
 };
@@ -65,7 +65,7 @@ void check(const Strategy& strategy, double accuracy) {
     MESSAGE("loss " << first.loss << ", accuracy " << first.accuracy << " after "
                     << in_seconds(first.run.took) << " simulated seconds");
     CHECK(first.accuracy > accuracy);
-    CHECK(first.run.left == simulated_run::leavings{});
+    CHECK(first.run.left == detail::simulated_run::leavings{});
     CHECK(first.run.trace_hash == again.run.trace_hash);
     CHECK(first.loss == again.loss);
     CHECK(first.parameters == again.parameters);

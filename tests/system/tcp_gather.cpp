@@ -57,7 +57,7 @@ private:
 };
 
 /// Each rank says how it ended; those that fail are named.
-void gather_and_train(int size, std::shared_ptr<const tcp_security> security) {
+void gather_and_train(int size, std::shared_ptr<const detail::tcp_security> security) {
     tcp_options options;
     options.size = size;
     options.port = 0;

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "sotto/checkpoint/digest.hpp"
+#include "sotto/checkpoint/detail/digest.hpp"
 #include "sotto/sotto.hpp"
 #include "sotto/transports/tcp.hpp"
 #include "sotto/transports/tcp_tls.hpp"
@@ -38,7 +38,7 @@ int open_descriptors() {
 }
 
 /// Trains for a few steps; the digest of the parameters.
-checkpoint::digest train(auto& transport) {
+detail::checkpoint::digest train(auto& transport) {
     const auto digits = data::digits(400, random_stream{1});
     models::mlp model{784, 32, 10};
     trainer learner{model,
@@ -46,12 +46,12 @@ checkpoint::digest train(auto& transport) {
                                dgc{.density = 0.01, .momentum = 0.9, .warm_up_epochs = 1}},
                     transport};
     learner.fit(digits, epochs{5});
-    return checkpoint::digest_of(std::as_bytes(std::span(learner.parameters())));
+    return detail::checkpoint::digest_of(std::as_bytes(std::span(learner.parameters())));
 }
 
 /// What became of a rank.
 struct finished {
-    checkpoint::digest learnt{};
+    detail::checkpoint::digest learnt{};
     int descriptors_more = -1;  // than before it joined, its listener apart
 };
 
@@ -66,8 +66,8 @@ std::int64_t knocks_asked_for() {
 }
 
 /// A job whose ranks come one by one while strangers knock at the ports of all, until it is over.
-void train_among_strangers(std::shared_ptr<const tcp_security> secret,
-                           std::shared_ptr<const tcp_security> wrong) {
+void train_among_strangers(std::shared_ptr<const detail::tcp_security> secret,
+                           std::shared_ptr<const detail::tcp_security> wrong) {
     const std::int64_t knocks = knocks_asked_for();
     std::array<loopback_socket, ranks> listeners;
     std::vector<std::uint16_t> ports;
@@ -141,15 +141,15 @@ void train_among_strangers(std::shared_ptr<const tcp_security> secret,
     // The job had closed its doors when all were there.
     for (const std::uint16_t port : ports) CHECK_FALSE(loopback_socket().connect(port));
 
-    checkpoint::digest expected{};
+    detail::checkpoint::digest expected{};
     run_in_process(ranks, [&](auto& transport) {
-        const checkpoint::digest learnt = train(transport);
+        const detail::checkpoint::digest learnt = train(transport);
         if (transport.rank() == 0) expected = learnt;
     });
     for (const finished& end : ends) CHECK(end.learnt == expected);
 }
 
-std::shared_ptr<const tcp_security> secret_of(char letter) {
+std::shared_ptr<const detail::tcp_security> secret_of(char letter) {
     return pre_shared_key::from_text(std::string(64, letter), "a test");
 }
 

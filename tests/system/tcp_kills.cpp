@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sotto/collectives/all_reduce.hpp"
-#include "sotto/collectives/operation.hpp"
+#include "sotto/collectives/detail/operation.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/tcp.hpp"
 #include "support/processes.hpp"
@@ -43,7 +43,7 @@ ending keep_busy(tcp& through, occupation what, Begun begun) {
                 case occupation::votes: break;
                 case occupation::sums:
                     sum.start(values, {1, 0, round});
-                    collectives::run(through, sum);
+                    detail::collectives::run(through, sum);
                     break;
                 case occupation::waits:  // for a message that never comes
                     through.wait(through.receive(any_rank, {2, 0, 0}, content));

@@ -12,12 +12,12 @@
 
 #include "sotto/collectives/hierarchical.hpp"
 #include "sotto/compressors/compressor.hpp"
-#include "sotto/consistency/asynchronous.hpp"
-#include "sotto/consistency/bulk_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/asynchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/bulk_synchronous.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/exit_code.hpp"
 #include "sotto/core/result.hpp"
-#include "sotto/mixing/choco.hpp"
+#include "sotto/strategies/gossip/mixing/choco.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/strategies/local_updates.hpp"
@@ -62,8 +62,9 @@ struct harmful {
         }
         void decode_add(const tensor& t, byte_view message, std::span<float> sum) {
             if (message.size() != 4 * sum.size())
-                throw malformed(message_of{t}(), {0, "a float for every element",
-                                                  static_cast<std::int64_t>(message.size())});
+                throw malformed(
+                    detail::message_of{t}(),
+                    {0, "a float for every element", static_cast<std::int64_t>(message.size())});
             for (std::size_t i = 0; i < sum.size(); ++i) {
                 float value;
                 std::memcpy(&value, message.data() + 4 * i, sizeof value);
@@ -173,7 +174,7 @@ TEST_CASE("unreadable message: ranks may leave -> its sender leaves, others trai
                 trainer trainer{model, strategy, transport, {.batch_size = 4}};
                 const auto report = trainer.fit(numbered{96}, epochs{1});
                 steps_done[rank] = report.steps;
-                for (const rank_loss& l : report.losses) {
+                for (const detail::rank_loss& l : report.losses) {
                     CHECK(l.rank == 1);
                     lost[rank] = l.cause;
                 }

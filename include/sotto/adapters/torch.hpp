@@ -17,13 +17,13 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/adapters/torch_forward.hpp"
-#include "sotto/adapters/torch_gradients.hpp"
-#include "sotto/adapters/torch_library.hpp"
+#include "sotto/adapters/detail/torch_forward.hpp"
+#include "sotto/adapters/detail/torch_gradients.hpp"
+#include "sotto/adapters/detail/torch_library.hpp"
 #include "sotto/adapters/torch_loss.hpp"
-#include "sotto/adapters/torch_memory.hpp"
-#include "sotto/adapters/torch_parts.hpp"
-#include "sotto/checkpoint/digest.hpp"
+#include "sotto/adapters/detail/torch_memory.hpp"
+#include "sotto/adapters/detail/torch_parts.hpp"
+#include "sotto/checkpoint/detail/digest.hpp"
 #include "sotto/checkpoint/saved_model.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
@@ -70,7 +70,7 @@ struct torch_options {
 ///   errors  invalid_option: as torch_parts; a shape or number of outputs that does not fit; sizes
 ///           of spans; a module that was given other memory (moved, converted or loaded) after the
 ///           model was made. What torch throws passes
-template <class Module, class Loss = cross_entropy, class Forward = torch_inputs>
+template <class Module, class Loss = cross_entropy, class Forward = detail::torch_inputs>
 class torch_model {
     static_assert(detail::holds_torch_module<Module>,
                   "torch_model: the first argument must be a module of LibTorch: a holder made by "
@@ -264,8 +264,8 @@ public:
         for (const std::int64_t extent : options_.input)
             input += (input.empty() ? "" : " x ") + std::to_string(extent);
         field("module", std::string_view(module_->name()));
-        field("structure", std::string_view(checkpoint::hex(
-                               checkpoint::digest_of(std::as_bytes(std::span(structure.view()))))));
+        field("structure", std::string_view(detail::checkpoint::hex(
+                               detail::checkpoint::digest_of(std::as_bytes(std::span(structure.view()))))));
         field("input", std::string_view(input));
         field("outputs", options_.outputs);
         field("fixed", std::string_view(fixed_));
@@ -321,7 +321,7 @@ private:
             throw invalid_option("torch_model: outputs is " + std::to_string(options_.outputs) +
                                  "; expected at least 1, or 0 to ask the module");
         if (options_.outputs > 0) return;
-        if constexpr (std::same_as<Forward, torch_inputs>) {
+        if constexpr (std::same_as<Forward, detail::torch_inputs>) {
             if (!options_.input.empty()) {
                 std::vector<std::int64_t> shape{1};
                 shape.insert(shape.end(), options_.input.begin(), options_.input.end());
@@ -348,7 +348,7 @@ private:
         read_counters();
         const at::AutoGradMode differentiating(training);
         at::Tensor output;
-        if constexpr (std::same_as<Forward, torch_inputs>)
+        if constexpr (std::same_as<Forward, detail::torch_inputs>)
             output = module_->forward(inputs_of(batch));
         else
             output = forward_(*module_, batch);

@@ -6,7 +6,7 @@
 #include <string>
 #include <type_traits>
 
-#include "sotto/adapters/torch_library.hpp"
+#include "sotto/adapters/detail/torch_library.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/losses/loss.hpp"
 

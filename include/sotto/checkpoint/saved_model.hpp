@@ -8,19 +8,19 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/checkpoint/digest.hpp"
-#include "sotto/checkpoint/file_header.hpp"
-#include "sotto/checkpoint/model_file.hpp"
-#include "sotto/checkpoint/read_model_file.hpp"
+#include "sotto/checkpoint/detail/digest.hpp"
+#include "sotto/checkpoint/detail/file_header.hpp"
+#include "sotto/checkpoint/detail/model_file.hpp"
+#include "sotto/checkpoint/detail/read_model_file.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/core/number_text.hpp"
-#include "sotto/kernels/reductions.hpp"
+#include "sotto/core/detail/text/number_text.hpp"
+#include "sotto/kernels/detail/simd/reductions.hpp"
 
 namespace sotto {
 
 /// What was learnt, out of a file. What kinds tensors are of is in none: here they are all weights.
-struct saved_model : checkpoint::model_values {
+struct saved_model : detail::checkpoint::model_values {
     std::filesystem::path file{};  // where it was
 
     /// Names, shapes and places of the parameters. If another program wrote the file, all its
@@ -30,7 +30,8 @@ struct saved_model : checkpoint::model_values {
     /// Of names, shapes and values, in hexadecimal: by it ranks that begin with it know each other.
     ///   cost    it reads all of them
     std::string identity() const {
-        return checkpoint::hex(checkpoint::digest_of_model(kind, parameters, buffers));
+        return detail::checkpoint::hex(
+            detail::checkpoint::digest_of_model(kind, parameters, buffers));
     }
 
     /// Refuses parameters that are not those of a model with this layout. If another program wrote
@@ -39,12 +40,12 @@ struct saved_model : checkpoint::model_values {
     ///           in another place or too many, what was expected and what was found
     void require(const layout& expected) const {
         if (by_name) return require_by_name("tensor", expected);
-        checkpoint::require_alike(file, "tensor", tensors(), parameters, expected);
+        detail::checkpoint::require_alike(file, "tensor", tensors(), parameters, expected);
     }
     /// The same of buffers.
     void require_buffers(const layout& expected) const {
         if (by_name) return require_by_name("buffer", expected);
-        checkpoint::require_alike(file, "buffer", kind.buffers, buffers, expected);
+        detail::checkpoint::require_alike(file, "buffer", kind.buffers, buffers, expected);
     }
 
     /// Refuses parameters from which no training can begin: NaN and infinity.
@@ -52,7 +53,7 @@ struct saved_model : checkpoint::model_values {
     void require_finite() const {
         for (const tensor& t : tensors()) {
             const auto values = t.of(std::span<const float>(parameters));
-            const std::int64_t at = kernels::first_non_finite(values);
+            const std::int64_t at = detail::kernels::first_non_finite(values);
             if (at < 0) continue;
             throw error(errc::malformed,
                         "'" + file.string() + "': tensor '" + t.name + "', element " +
@@ -85,7 +86,8 @@ struct saved_model : checkpoint::model_values {
             for (const tensor& t : tensors())
                 if (!expected.find(t.name) && !expected_buffers.find(t.name))
                     throw mismatch("'" + file.string() + "' is of another model: tensor '" +
-                                   t.name + "' of shape " + checkpoint::shown_shape(t.shape) +
+                                   t.name + "' of shape " +
+                                   detail::checkpoint::shown_shape(t.shape) +
                                    " is in the file and not in the model; load_model with the "
                                    "model's layout leaves out such tensors");
         saved_model chosen = std::move(*this).selected(expected, expected_buffers);
@@ -119,17 +121,17 @@ private:
         for (const tensor& t : expected) {
             const tensor* const is = tensors().find(t.name);
             if (is && is->shape == t.shape) continue;
-            const auto other = std::ranges::find(other_types, t.name,
-                                                 &std::pair<std::string, checkpoint::dtype>::first);
-            const std::string found = is ? "shape " + checkpoint::shown_shape(is->shape)
-                                      : other != other_types.end()
-                                          ? "values of " +
-                                                std::string(checkpoint::name_of(other->second)) +
-                                                ", which are none of F32, F16, BF16 and F64"
-                                          : "no tensor of that name";
+            const auto other = std::ranges::find(
+                other_types, t.name, &std::pair<std::string, detail::checkpoint::dtype>::first);
+            const std::string found =
+                is ? "shape " + detail::checkpoint::shown_shape(is->shape)
+                : other != other_types.end()
+                    ? "values of " + std::string(detail::checkpoint::name_of(other->second)) +
+                          ", which are none of F32, F16, BF16 and F64"
+                    : "no tensor of that name";
             throw mismatch("'" + file.string() + "' is of another model: " + what + " '" + t.name +
-                           "': expected shape " + checkpoint::shown_shape(t.shape) + ", found " +
-                           found);
+                           "': expected shape " + detail::checkpoint::shown_shape(t.shape) +
+                           ", found " + found);
         }
     }
 };
@@ -138,7 +140,7 @@ private:
 /// published model, and any safetensors file that another program wrote.
 ///   errors  as checkpoint::read_model_file
 inline saved_model load_model(const std::filesystem::path& path) {
-    return {checkpoint::read_model_file(path), path};
+    return {detail::checkpoint::read_model_file(path), path};
 }
 /// The same for a model with these parameters and buffers. Of a file that another program wrote,
 /// tensors that the model does not have are left out.

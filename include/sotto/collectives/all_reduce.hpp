@@ -4,15 +4,15 @@
 #include <cstdint>
 
 #include "sotto/collectives/halving_doubling.hpp"
-#include "sotto/collectives/plan.hpp"
-#include "sotto/collectives/planned.hpp"
-#include "sotto/collectives/recursive_doubling.hpp"
+#include "sotto/collectives/detail/plan.hpp"
+#include "sotto/collectives/detail/planned.hpp"
+#include "sotto/collectives/detail/recursive_doubling.hpp"
 #include "sotto/collectives/ring.hpp"
 #include "sotto/collectives/tree.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/value_format.hpp"
 
-namespace sotto::collectives {
+namespace sotto::detail::collectives {
 
 /// How floats are added up over all ranks. The order of the sums depends on it.
 ///   automatic           as choose_all_reduce says of each number of values
@@ -21,6 +21,10 @@ namespace sotto::collectives {
 ///   halving_doubling    see halving_doubling_plan
 ///   recursive_doubling  see recursive_doubling_plan
 enum class algorithm : std::uint8_t { automatic, ring, tree, halving_doubling, recursive_doubling };
+
+}  // namespace sotto::detail::collectives
+
+namespace sotto::collectives {
 
 /// Which algorithm a sum takes: a table, not a measurement, so that a run repeats bit for bit on
 /// any network.
@@ -35,19 +39,24 @@ enum class algorithm : std::uint8_t { automatic, ring, tree, halving_doubling, r
 ///                 32 KiB, which are 0.25 ms at 1 Gbit/s
 ///   else          ring: only neighbours talk, and segments follow each other without gaps. 100 MB
 ///                 over four ranks at 1 Gbit/s took 1.26 s by a ring, 1.30 s by halves
-constexpr algorithm choose_all_reduce(
+constexpr detail::collectives::algorithm choose_all_reduce(
     std::int64_t bytes, int world, wire::value_format format = wire::value_format::fp32) noexcept {
     const bool whole = std::has_single_bit(static_cast<unsigned>(world));
     if (format == wire::value_format::fp32 && bytes <= (world == 2 ? 131072 : 32768))
-        return algorithm::recursive_doubling;
-    if (bytes <= 1024) return algorithm::tree;
-    if (world <= 3) return algorithm::ring;  // no steps to be saved
+        return detail::collectives::algorithm::recursive_doubling;
+    if (bytes <= 1024) return detail::collectives::algorithm::tree;
+    if (world <= 3) return detail::collectives::algorithm::ring;  // no steps to be saved
     const int levels = std::countr_zero(std::bit_floor(static_cast<unsigned>(world)));
     const int pairs_of_steps_saved = world - 1 - levels - (whole ? 0 : 1);
     const std::int64_t limit =
         whole ? std::int64_t{1} << 20 : std::int64_t{pairs_of_steps_saved} * 32768;
-    return bytes <= limit ? algorithm::halving_doubling : algorithm::ring;
+    return bytes <= limit ? detail::collectives::algorithm::halving_doubling
+                          : detail::collectives::algorithm::ring;
 }
+
+}  // namespace sotto::collectives
+
+namespace sotto::detail::collectives {
 
 /// One of the plans, chosen beforehand or for each number of values.
 class all_reduce_plan {
@@ -67,7 +76,8 @@ public:
 
     constexpr void begin(std::int64_t n) noexcept {
         chosen_ = asked_ == algorithm::automatic
-                      ? choose_all_reduce(n * wire::bytes_per_value(format_), world_, format_)
+                      ? sotto::collectives::choose_all_reduce(
+                            n * sotto::wire::bytes_per_value(format_), world_, format_)
                       : asked_;
         if (chosen_ == algorithm::recursive_doubling && format_ != wire::value_format::fp32)
             chosen_ = algorithm::halving_doubling;
@@ -106,20 +116,27 @@ private:
     recursive_doubling_plan recursive_doubling_;
 };
 
+}  // namespace sotto::detail::collectives
+
+namespace sotto::collectives {
+
 /// Adds up floats over all ranks, in place; every rank ends with the same bits.
 ///   math    x = sum over the ranks, in the order of the algorithm. In fp16 and bf16 what is sent
 ///           is rounded, partial sums too, and so is the result; between, sums are floats
 ///   cost    see the plans; nothing at all with one rank or no values
 template <transport Transport>
-class all_reduce : public planned<Transport, all_reduce_plan> {
+class all_reduce
+    : public detail::collectives::planned<Transport, detail::collectives::all_reduce_plan> {
 public:
     /// For at most so many values, the same on all ranks; so are algorithm and format.
-    explicit all_reduce(Transport& through, std::int64_t size_max,
-                        algorithm which = algorithm::automatic,
-                        wire::value_format format = wire::value_format::fp32)
-        : planned<Transport, all_reduce_plan>(
-              through, all_reduce_plan(through.rank(), through.size(), which, format), size_max,
-              format) {}
+    explicit all_reduce(
+        Transport& through, std::int64_t size_max,
+        detail::collectives::algorithm which = detail::collectives::algorithm::automatic,
+        wire::value_format format = wire::value_format::fp32)
+        : detail::collectives::planned<Transport, detail::collectives::all_reduce_plan>(
+              through,
+              detail::collectives::all_reduce_plan(through.rank(), through.size(), which, format),
+              size_max, format) {}
 };
 
 /// Sums by what choose_all_reduce says.
@@ -129,7 +146,8 @@ struct automatic {
     template <transport Transport>
     auto bind(Transport& through, std::int64_t size_max,
               wire::value_format format = wire::value_format::fp32) const {
-        return all_reduce<Transport>(through, size_max, algorithm::automatic, format);
+        return all_reduce<Transport>(through, size_max, detail::collectives::algorithm::automatic,
+                                     format);
     }
 };
 
@@ -141,7 +159,8 @@ struct recursive_doubling {
     template <transport Transport>
     auto bind(Transport& through, std::int64_t size_max,
               wire::value_format format = wire::value_format::fp32) const {
-        return all_reduce<Transport>(through, size_max, algorithm::recursive_doubling, format);
+        return all_reduce<Transport>(through, size_max,
+                                     detail::collectives::algorithm::recursive_doubling, format);
     }
 };
 

@@ -2,13 +2,13 @@
 
 #include <cstdint>
 
-#include "sotto/collectives/folded_ranks.hpp"
-#include "sotto/collectives/plan.hpp"
-#include "sotto/collectives/planned.hpp"
+#include "sotto/collectives/detail/folded_ranks.hpp"
+#include "sotto/collectives/detail/plan.hpp"
+#include "sotto/collectives/detail/planned.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/value_format.hpp"
 
-namespace sotto::collectives {
+namespace sotto::detail::collectives {
 
 /// Partners exchange halves of what they still sum, then quarters; the sums go back the same way.
 ///   math    among the P ranks of folded_ranks, for the distances d = P/2, P/4, ..., 1, both
@@ -67,9 +67,14 @@ private:
     range all_;
 };
 
+}  // namespace sotto::detail::collectives
+
+namespace sotto::collectives {
+
 /// Carries it out, see planned.
 template <transport Transport>
-using halving_doubling_all_reduce = planned<Transport, halving_doubling_plan>;
+using halving_doubling_all_reduce =
+    detail::collectives::planned<Transport, detail::collectives::halving_doubling_plan>;
 
 /// Sums by recursive halving and doubling: few bytes in few steps. For what is neither small nor
 /// large.
@@ -80,7 +85,8 @@ struct halving_doubling {
     auto bind(Transport& through, std::int64_t size_max,
               wire::value_format format = wire::value_format::fp32) const {
         return halving_doubling_all_reduce<Transport>(
-            through, halving_doubling_plan(through.rank(), through.size()), size_max, format);
+            through, detail::collectives::halving_doubling_plan(through.rank(), through.size()),
+            size_max, format);
     }
 };
 

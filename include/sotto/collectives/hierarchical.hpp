@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "sotto/collectives/plan.hpp"
+#include "sotto/collectives/detail/plan.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/transports/group.hpp"
@@ -31,8 +31,9 @@ struct hierarchical {
 
     /// The ranks of a world that share a rank's host.
     ///   errors  invalid_option unless ranks_per_host is at least 1
-    range host_of(int rank, int world) const {
-        require_option("hierarchical", "ranks_per_host", ranks_per_host, allowed::at_least(1));
+    detail::collectives::range host_of(int rank, int world) const {
+        require_option("hierarchical", "ranks_per_host", ranks_per_host,
+                       detail::allowed::at_least(1));
         const std::int64_t first = rank - rank % ranks_per_host;
         return {first, first + std::min<std::int64_t>(ranks_per_host, world - first)};
     }
@@ -44,13 +45,17 @@ struct hierarchical {
     }
 };
 
+}  // namespace sotto::collectives
+
+namespace sotto::detail::collectives {
+
 /// The groups of a rank: its host's, and the first ranks' if it is one of these. It borrows the
 /// world, whose groups with the labels 254 and 255 it takes; every rank makes it.
 template <transport Transport>
 class hosts {
 public:
     /// Makes both groups; collective over the world.
-    hosts(Transport& world, const hierarchical& options)
+    hosts(Transport& world, const sotto::collectives::hierarchical& options)
         : inside_(world, members_inside(world, options), inside_label) {
         if (inside_.rank() == 0)
             leaders_.emplace(world, first_ranks(world, options), leaders_label);
@@ -68,7 +73,8 @@ public:
 private:
     static constexpr std::uint32_t inside_label = 254, leaders_label = 255;
 
-    static std::vector<int> members_inside(const Transport& world, const hierarchical& options) {
+    static std::vector<int> members_inside(const Transport& world,
+                                           const sotto::collectives::hierarchical& options) {
         const range host = options.host_of(world.rank(), world.size());
         std::vector<int> members;
         for (std::int64_t rank = host.begin; rank < host.end; ++rank)
@@ -76,7 +82,8 @@ private:
         return members;
     }
 
-    static std::vector<int> first_ranks(const Transport& world, const hierarchical& options) {
+    static std::vector<int> first_ranks(const Transport& world,
+                                        const sotto::collectives::hierarchical& options) {
         std::vector<int> members;
         for (std::int64_t rank = 0; rank < world.size(); rank += options.ranks_per_host)
             members.push_back(static_cast<int>(rank));
@@ -87,4 +94,4 @@ private:
     std::optional<group<Transport>> leaders_;
 };
 
-}  // namespace sotto::collectives
+}  // namespace sotto::detail::collectives

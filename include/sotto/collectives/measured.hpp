@@ -9,9 +9,9 @@
 #include <tuple>
 #include <vector>
 
-#include "sotto/collectives/all_gather_values.hpp"
+#include "sotto/collectives/detail/all_gather_values.hpp"
 #include "sotto/collectives/all_reduce.hpp"
-#include "sotto/collectives/operation.hpp"
+#include "sotto/collectives/detail/operation.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/require_option.hpp"
@@ -30,20 +30,24 @@ namespace sotto::collectives {
 ///   cost    rounds + 1 sums by each algorithm, and 4 size bytes until it returns
 ///   errors  invalid_option unless rounds is at least 1
 template <transport Transport>
-algorithm fastest_all_reduce(Transport& through, std::int64_t size, std::int64_t rounds = 3,
-                             wire::value_format format = wire::value_format::fp32) {
-    constexpr std::array candidates{algorithm::ring, algorithm::tree, algorithm::halving_doubling,
-                                    algorithm::recursive_doubling};
+detail::collectives::algorithm fastest_all_reduce(
+    Transport& through, std::int64_t size, std::int64_t rounds = 3,
+    wire::value_format format = wire::value_format::fp32) {
+    constexpr std::array candidates{detail::collectives::algorithm::ring,
+                                    detail::collectives::algorithm::tree,
+                                    detail::collectives::algorithm::halving_doubling,
+                                    detail::collectives::algorithm::recursive_doubling};
     using seconds = std::array<double, std::tuple_size_v<decltype(candidates)>>;
-    require_option("measured", "rounds", rounds, allowed::at_least(1));
-    if (through.size() == 1 || size <= 0) return algorithm::automatic;
+    require_option("measured", "rounds", rounds, detail::allowed::at_least(1));
+    if (through.size() == 1 || size <= 0) return detail::collectives::algorithm::automatic;
 
     seconds own;
     own.fill(std::numeric_limits<double>::infinity());
     std::vector<float> values(static_cast<std::size_t>(size));
     std::uint64_t number = 0;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-        if (candidates[i] == algorithm::recursive_doubling && format != wire::value_format::fp32)
+        if (candidates[i] == detail::collectives::algorithm::recursive_doubling &&
+            format != wire::value_format::fp32)
             continue;
         all_reduce<Transport> sum(through, size, candidates[i], format);
         for (std::int64_t round = 0; round <= rounds; ++round) {
@@ -56,7 +60,8 @@ algorithm fastest_all_reduce(Transport& through, std::int64_t size, std::int64_t
         }
     }
     std::vector<seconds> all(static_cast<std::size_t>(through.size()));
-    all_gather_values(through, own, std::span(all), {channels::set_up, 0, number});
+    detail::collectives::all_gather_values(through, own, std::span(all),
+                                           {channels::set_up, 0, number});
     seconds slowest{};
     for (const seconds& rank : all)
         for (std::size_t i = 0; i < slowest.size(); ++i)

@@ -2,12 +2,12 @@
 
 #include <cstdint>
 
-#include "sotto/collectives/plan.hpp"
-#include "sotto/collectives/planned.hpp"
+#include "sotto/collectives/detail/plan.hpp"
+#include "sotto/collectives/detail/planned.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/value_format.hpp"
 
-namespace sotto::collectives {
+namespace sotto::detail::collectives {
 
 /// Partial sums travel once around a ring, then the sums do.
 ///   math    N ranks, N parts. Part c starts at rank c+1 and comes home complete to rank c:
@@ -52,9 +52,13 @@ private:
     std::int64_t n_ = 0;
 };
 
+}  // namespace sotto::detail::collectives
+
+namespace sotto::collectives {
+
 /// Carries it out, see planned.
 template <transport Transport>
-using ring_all_reduce = planned<Transport, ring_plan>;
+using ring_all_reduce = detail::collectives::planned<Transport, detail::collectives::ring_plan>;
 
 /// Sums by a ring: the fewest bytes, in 2(N-1) steps. For large tensors.
 struct ring {
@@ -63,8 +67,9 @@ struct ring {
     template <transport Transport>
     auto bind(Transport& through, std::int64_t size_max,
               wire::value_format format = wire::value_format::fp32) const {
-        return ring_all_reduce<Transport>(through, ring_plan(through.rank(), through.size()),
-                                          size_max, format);
+        return ring_all_reduce<Transport>(
+            through, detail::collectives::ring_plan(through.rank(), through.size()), size_max,
+            format);
     }
 };
 

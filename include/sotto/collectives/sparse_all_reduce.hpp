@@ -11,13 +11,13 @@
 #include <string_view>
 #include <vector>
 
-#include "sotto/collectives/all_gather_v.hpp"
-#include "sotto/collectives/flight.hpp"
-#include "sotto/collectives/reselection.hpp"
-#include "sotto/collectives/stripes.hpp"
+#include "sotto/collectives/detail/all_gather_v.hpp"
+#include "sotto/collectives/detail/flight.hpp"
+#include "sotto/collectives/detail/reselection.hpp"
+#include "sotto/collectives/detail/stripes.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/finite.hpp"
+#include "sotto/core/detail/memory/finite.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/kernels/sparse_add.hpp"
@@ -106,7 +106,7 @@ public:
 
     /// `own` is copied. The result has at most about `kept` sums: ceil(kept / N) of each rank, and
     /// never more than were bound. `kept` is this rank's own affair: others may pass another one.
-    void start(const kernels::sparse_values& own, std::int64_t kept, tag label) {
+    void start(const detail::kernels::sparse_values& own, std::int64_t kept, tag label) {
         if (!complete())
             throw std::logic_error("sparse_all_reduce: started before it was complete");
         sort_by_owner(own);
@@ -136,7 +136,7 @@ public:
 
     /// The sums that a rank kept of its stripes; these and the following are valid until the next
     /// start.
-    kernels::sparse_values sums_of(int rank) const noexcept {
+    detail::kernels::sparse_values sums_of(int rank) const noexcept {
         const std::size_t begin = rank == 0 ? 0 : sum_ends_[static_cast<std::size_t>(rank) - 1],
                           count = sum_ends_[static_cast<std::size_t>(rank)] - begin;
         return {std::span(sum_indices_).subspan(begin, count),
@@ -144,7 +144,9 @@ public:
     }
 
     /// What was sent to this rank and is not in the result: to be remembered here.
-    kernels::sparse_values left() const noexcept { return {left_indices_, owned_.left().values}; }
+    detail::kernels::sparse_values left() const noexcept {
+        return {left_indices_, owned_.left().values};
+    }
 
 private:
     enum class phase : std::uint8_t { adding, gathering, complete };
@@ -182,7 +184,7 @@ private:
     }
 
     /// Entries into places_ and values_, one owner's after the other's.
-    void sort_by_owner(const kernels::sparse_values& own) {
+    void sort_by_owner(const detail::kernels::sparse_values& own) {
         const auto indices = own.indices;
         if (indices.size() != own.values.size() ||
             static_cast<std::int64_t>(indices.size()) > entries_max_)
@@ -209,7 +211,7 @@ private:
         });
     }
 
-    kernels::sparse_values run_to(int rank) const noexcept {
+    detail::kernels::sparse_values run_to(int rank) const noexcept {
         const std::size_t begin = rank == 0 ? 0 : ends_[static_cast<std::size_t>(rank) - 1],
                           count = ends_[static_cast<std::size_t>(rank)] - begin;
         return {std::span(places_).subspan(begin, count), std::span(values_).subspan(begin, count)};
@@ -220,7 +222,7 @@ private:
         out_.clear();
         for (int hop = 1; hop < world_; ++hop) {
             const int to = (rank_ + hop) % world_;
-            const kernels::sparse_values run = run_to(to);
+            const detail::kernels::sparse_values run = run_to(to);
             const std::size_t begin = out_.size();
             if (!run.indices.empty())
                 wire::encode_sparse(stripes_.places(), run.indices, run.values, format_, out_);
@@ -243,7 +245,7 @@ private:
         for (const std::uint32_t place : owned_.left().indices)
             left_indices_.push_back(element(rank_, place));
         block_.clear();
-        const kernels::sparse_values kept = owned_.kept();
+        const detail::kernels::sparse_values kept = owned_.kept();
         if (!kept.indices.empty())
             wire::encode_sparse(stripes_.places(), kept.indices, kept.values, format_, block_);
         now_ = phase::gathering;
@@ -251,7 +253,7 @@ private:
     }
 
     /// Entries at places of `owner` that another rank sent.
-    kernels::sparse_values read(byte_view block, int owner, int sender) {
+    detail::kernels::sparse_values read(byte_view block, int owner, int sender) {
         if (block.empty()) return {};
         const auto name = [&] {
             return "the entries of rank " + std::to_string(owner) + "'s stripes from rank " +
@@ -259,11 +261,11 @@ private:
         };
         const auto entries = wire::decode_sparse(block, stripes_.places(), std::span(read_places_),
                                                  std::span(read_values_));
-        if (!entries) throw malformed_message(sender, name(), entries.why());
+        if (!entries) throw detail::malformed_message(sender, name(), entries.why());
         // The others lie before it.
         if (!entries->indices.empty() &&
             stripes_.element(owner, entries->indices.back()) >= static_cast<std::uint64_t>(n_))
-            throw malformed_message(
+            throw detail::malformed_message(
                 sender, name(),
                 {.expected = "places within the tensor", .found = entries->indices.back()});
         return {entries->indices, entries->values};
@@ -271,11 +273,12 @@ private:
 
     void read_sums() {
         for (int rank = 0; rank < world_; ++rank) {
-            const kernels::sparse_values sums = read(gather_.block_of(rank), rank, rank);
+            const detail::kernels::sparse_values sums = read(gather_.block_of(rank), rank, rank);
             if (static_cast<std::int64_t>(sums.indices.size()) > sum_max_)
-                throw malformed_message(rank, "the sums of rank " + std::to_string(rank),
-                                        {.expected = "at most as many as were bound",
-                                         .found = static_cast<std::int64_t>(sums.indices.size())});
+                throw detail::malformed_message(
+                    rank, "the sums of rank " + std::to_string(rank),
+                    {.expected = "at most as many as were bound",
+                     .found = static_cast<std::int64_t>(sums.indices.size())});
             for (const std::uint32_t place : sums.indices)
                 sum_indices_.push_back(element(rank, place));
             sum_values_.insert(sum_values_.end(), sums.values.begin(), sums.values.end());
@@ -293,10 +296,10 @@ private:
     int world_;
     int rank_;
     wire::value_format format_;
-    stripes stripes_;
+    detail::collectives::stripes stripes_;
     std::int64_t run_max_;  // entries of one rank in another one's stripes
     std::int64_t sum_max_;  // sums that one rank keeps
-    reselection owned_;
+    detail::collectives::reselection owned_;
     tag label_;
     phase now_ = phase::complete;
     int turn_ = 0;  // whose entries are to be added next
@@ -313,9 +316,10 @@ private:
     std::vector<float> sum_values_;
     std::vector<std::size_t> sum_ends_;
     std::vector<std::uint32_t> left_indices_;
-    all_gather_v<Transport> gather_;  // from here on last: transfers end before the memory goes
-    flight<Transport> receives_;
-    flight<Transport> sends_;
+    detail::collectives::all_gather_v<Transport>
+        gather_;  // from here on last: transfers end before the memory goes
+    detail::collectives::flight<Transport> receives_;
+    detail::collectives::flight<Transport> sends_;
 };
 
 /// Exchanges entries by sparse_all_reduce, where a sum of them as a dense vector would not be
@@ -338,7 +342,7 @@ struct sparse_reduce_scatter {
     }
 
     /// Whether every sum is applied.
-    bool keeps_all() const noexcept { return is_finite(kept) && kept == all; }
+    bool keeps_all() const noexcept { return detail::is_finite(kept) && kept == all; }
 
     /// The most sums of `world` ranks that are kept, where each sends so many of n entries.
     std::int64_t kept_at_most(std::int64_t entries, std::int64_t n, int world) const noexcept {
@@ -358,7 +362,7 @@ struct sparse_reduce_scatter {
     auto bind(Transport& through, std::int64_t n, std::int64_t entries_max,
               wire::value_format format = wire::value_format::fp32) const {
         if (!keeps_all())
-            require_option("sparse_reduce_scatter", "kept", kept, allowed::above(0.0),
+            require_option("sparse_reduce_scatter", "kept", kept, detail::allowed::above(0.0),
                            " (1 keeps as many sums as one rank sends entries), or "
                            "sparse_reduce_scatter::all");
         return sparse_all_reduce<Transport>(through, n, entries_max, kept_of(entries_max, n),

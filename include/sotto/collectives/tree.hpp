@@ -4,12 +4,12 @@
 #include <bit>
 #include <cstdint>
 
-#include "sotto/collectives/plan.hpp"
-#include "sotto/collectives/planned.hpp"
+#include "sotto/collectives/detail/plan.hpp"
+#include "sotto/collectives/detail/planned.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/value_format.hpp"
 
-namespace sotto::collectives {
+namespace sotto::detail::collectives {
 
 /// Sums climb a binomial tree to its root and come down again; either way can be had alone.
 ///   math    with ranks counted from the root, rank v adds the sums of its children in the order
@@ -65,9 +65,13 @@ private:
     range all_;
 };
 
+}  // namespace sotto::detail::collectives
+
+namespace sotto::collectives {
+
 /// Carries it out, see planned.
 template <transport Transport>
-using tree_all_reduce = planned<Transport, tree_plan>;
+using tree_all_reduce = detail::collectives::planned<Transport, detail::collectives::tree_plan>;
 
 /// Sums by a tree: the fewest messages. For a few hundred bytes.
 struct tree {
@@ -76,8 +80,9 @@ struct tree {
     template <transport Transport>
     auto bind(Transport& through, std::int64_t size_max,
               wire::value_format format = wire::value_format::fp32) const {
-        return tree_all_reduce<Transport>(through, tree_plan(through.rank(), through.size()),
-                                          size_max, format);
+        return tree_all_reduce<Transport>(
+            through, detail::collectives::tree_plan(through.rank(), through.size()), size_max,
+            format);
     }
 };
 

@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "sotto/compressors/compressor.hpp"
-#include "sotto/compressors/whole_vectors.hpp"
+#include "sotto/compressors/detail/whole_vectors.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/finite.hpp"
+#include "sotto/core/detail/memory/finite.hpp"
 #include "sotto/core/require_option.hpp"
-#include "sotto/kernels/reductions.hpp"
+#include "sotto/kernels/detail/simd/reductions.hpp"
 #include "sotto/kernels/select_top_k.hpp"
 #include "sotto/kernels/sparse_add.hpp"
-#include "sotto/kernels/value_bins.hpp"
-#include "sotto/wire/codebook_block.hpp"
+#include "sotto/kernels/detail/top_k/value_bins.hpp"
+#include "sotto/wire/detail/blocks/codebook_block.hpp"
 
 namespace sotto {
 
@@ -85,20 +85,21 @@ public:
         if (vectors_.has(t)) return vectors_.encode(gradient, out);
         const std::size_t count = choose(gradient);
         const auto values = std::span<const float>(values_).first(count);
-        if (!kernels::is_finite(kernels::sum_of_squares(values)))
-            throw error(errc::non_finite, "chunked_top_k: what is to be sent of tensor '" + t.name +
-                                              "' is not finite: element " +
-                                              std::to_string(kernels::first_non_finite(gradient)));
+        if (!detail::kernels::is_finite(detail::kernels::sum_of_squares(values)))
+            throw error(errc::non_finite,
+                        "chunked_top_k: what is to be sent of tensor '" + t.name +
+                            "' is not finite: element " +
+                            std::to_string(detail::kernels::first_non_finite(gradient)));
         const auto codes = std::span(codes_).first(count);
-        const kernels::value_bins bins = kernels::bin_values(values, codes);
-        wire::encode_codebook(t.size, std::span<const std::uint32_t>(indices_).first(count), codes,
-                              bins.used(), out);
+        const detail::kernels::value_bins bins = detail::kernels::bin_values(values, codes);
+        detail::wire::encode_codebook(t.size, std::span<const std::uint32_t>(indices_).first(count),
+                                      codes, bins.used(), out);
     }
 
     void decode_add(const tensor& t, byte_view message, std::span<float> sum) {
         if (vectors_.has(t)) return vectors_.decode_add(t, message, sum);
         const auto entries = decode(t, message);
-        kernels::add_sparse(sum, kernels::sparse_values{entries.indices, entries.values});
+        kernels::add_sparse(sum, detail::kernels::sparse_values{entries.indices, entries.values});
     }
 
     /// sum -= what decode_add would add.
@@ -112,16 +113,18 @@ public:
     std::int64_t message_bytes_max(const tensor& t) const noexcept {
         return vectors_.has(t)
                    ? vectors_.message_bytes(t)
-                   : wire::encoded_codebook_bytes_max(t.size, options_.entries_of(t.size));
+                   : detail::wire::encoded_codebook_bytes_max(t.size, options_.entries_of(t.size));
     }
 
 private:
     /// Before any memory is taken.
     static const chunked_top_k& checked(const chunked_top_k& options, const layout& tensors) {
         constexpr std::int64_t most = std::int64_t{1} << 32;
-        require_option("chunked_top_k", "chunk", options.chunk, allowed::at_least(1).at_most(most));
+        require_option("chunked_top_k", "chunk", options.chunk,
+                       detail::allowed::at_least(1).at_most(most));
         require_option("chunked_top_k", "kept", options.kept,
-                       allowed::at_least(1).at_most(options.chunk), ", the size of a chunk");
+                       detail::allowed::at_least(1).at_most(options.chunk),
+                       ", the size of a chunk");
         // The product of the two is computed.
         if (options.kept > (std::int64_t{1} << 62) / options.chunk)
             throw invalid_option("chunked_top_k: kept is " + std::to_string(options.kept) +
@@ -148,21 +151,21 @@ private:
             for (std::size_t j = 0; j < chosen.indices.size(); ++j) {
                 indices_[count] = static_cast<std::uint32_t>(first) + chosen.indices[j];
                 values_[count] = chosen.values[j];
-                count += is_zero(chosen.values[j]) ? 0 : 1;
+                count += detail::is_zero(chosen.values[j]) ? 0 : 1;
             }
         }
         return count;
     }
 
-    sparse_view decode(const tensor& t, byte_view message) {
+    detail::sparse_view decode(const tensor& t, byte_view message) {
         const auto entries =
-            wire::decode_codebook(message, t.size, std::span(indices_), std::span(values_))
-                .value(message_of{t});
+            detail::wire::decode_codebook(message, t.size, std::span(indices_), std::span(values_))
+                .value(detail::message_of{t});
         return {entries.indices, entries.values};
     }
 
     chunked_top_k options_;
-    whole_vectors vectors_;
+    detail::whole_vectors vectors_;
     kernels::top_k_scratch scratch_;
     std::vector<std::uint32_t> indices_;
     std::vector<float> values_;

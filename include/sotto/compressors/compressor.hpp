@@ -15,7 +15,7 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/core/round_info.hpp"
 #include "sotto/core/visit.hpp"
-#include "sotto/kernels/reductions.hpp"
+#include "sotto/kernels/detail/simd/reductions.hpp"
 #include "sotto/wire/value_format.hpp"
 
 namespace sotto {
@@ -23,6 +23,10 @@ namespace sotto {
 /// The state that options become once the layout is known. All memory is taken there.
 template <class C>
 using state_of = decltype(std::declval<const C&>().bind(std::declval<const layout&>()));
+
+}  // namespace sotto
+
+namespace sotto::detail {
 
 /// Options that become a state for a layout.
 template <class C>
@@ -44,6 +48,10 @@ concept decodes = requires(state_of<C>& state, const tensor& t, byte_view messag
                            std::span<float> sum) {
     state.decode_add(t, message, sum);
 };
+
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// What of a gradient is sent, and what is remembered of the rest. One state serves all tensors of
 /// the layout it was bound to: what it remembers of a tensor it keeps at the tensor's `offset` or
@@ -95,7 +103,11 @@ concept decodes = requires(state_of<C>& state, const tensor& t, byte_view messag
 ///                               without visit trains, but is refused where checkpoints are asked
 ///                               for: what it remembers would be lost
 template <class C>
-concept compressor = binds_to_layout<C> && encodes<C> && decodes<C>;
+concept compressor = detail::binds_to_layout<C> && detail::encodes<C> && detail::decodes<C>;
+
+}  // namespace sotto
+
+namespace sotto::detail {
 
 /// Some or all tensors can be exchanged as vectors of floats that are added up, each rank's onto
 /// the next, so that the bytes sent do not grow with the number of ranks.
@@ -120,7 +132,7 @@ concept compressor = binds_to_layout<C> && encodes<C> && decodes<C>;
 /// A rank that has no gradient in a round, and whose compressor does not remember, packs none: it
 /// sends zeros, whatever pack_next makes for it, and unpacks like all others.
 template <class C>
-concept packs = compressor<C> &&
+concept packs = sotto::compressor<C> &&
     requires(state_of<C>& state, const state_of<C>& fixed, const tensor& t,
              std::span<const float> gradient, std::span<float> payload) {
     { fixed.sums(t) } -> std::same_as<bool>;
@@ -166,7 +178,8 @@ struct sparse_view {
 ///                                            or a message is malformed, which decode_into then
 ///                                            says; not there: nothing
 template <class C>
-concept sparse = compressor<C> && requires(state_of<C>& state, const tensor& t, byte_view message) {
+concept sparse = sotto::compressor<C> &&
+    requires(state_of<C>& state, const tensor& t, byte_view message) {
     { state.decode(t, message) } -> std::convertible_to<sparse_view>;
     { state.entries_max(t) } -> std::convertible_to<std::int64_t>;
 };
@@ -190,8 +203,14 @@ concept holds_momentum = requires {
     requires C::holds_momentum;
 };
 
+}  // namespace sotto::detail
+
+namespace sotto {
+
 /// The members that a compressor may leave out.
-namespace compressing {
+}  // namespace sotto
+
+namespace sotto::detail::compressing {
 
 template <class State>
 std::int64_t message_bytes_max(const State& state, const tensor& t) {
@@ -364,7 +383,7 @@ std::int64_t decoding_bytes(const State& state, const layout& tensors) {
     } else {
         std::int64_t largest = 0, shown = 0;
         for (const tensor& t : tensors) largest = (std::max)(largest, t.size);
-        if constexpr (visitable<State>)
+        if constexpr (sotto::visitable<State>)
             visit(const_cast<State&>(state), [&](std::string_view, auto&& value, auto...) {
                 if constexpr (requires { value.size_bytes(); })
                     shown += static_cast<std::int64_t>(value.size_bytes());
@@ -376,7 +395,7 @@ std::int64_t decoding_bytes(const State& state, const layout& tensors) {
 /// Whether a checkpoint has all that the state remembers: it shows it, or nothing takes part in
 /// rounds that could be undone.
 template <class State>
-concept can_be_saved = visitable<State> || !(
+concept can_be_saved = sotto::visitable<State> || !(
     requires(State & state) { state.commit(); } || requires(State & state) { state.rollback(); });
 
 /// The momentum that messages carry.
@@ -430,6 +449,4 @@ void measure(State& state, const layout& tensors, std::span<const float> gradien
             if (!weighs(state, t)) state.measured(t, kernels::sum_of_squares(t.of(gradient)));
 }
 
-}  // namespace compressing
-
-}  // namespace sotto
+}  // namespace sotto::detail::compressing

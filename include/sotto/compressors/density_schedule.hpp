@@ -8,7 +8,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/require_option.hpp"
 
-namespace sotto {
+namespace sotto::detail {
 
 /// How dense messages are while training goes on. `density(epoch, target)` is the share of entries
 /// to send after `epoch` passes over the data, where `target` is the selector's own density; it is
@@ -19,11 +19,12 @@ concept density_schedule = requires(const S& schedule, double epoch, double targ
     { schedule.density(epoch, target) } -> std::convertible_to<double>;
 };
 
-namespace detail {
 inline void check_epochs(const char* policy, const double& epochs) {
     require_option(policy, "epochs", epochs, allowed::at_least(0.0));
 }
-}  // namespace detail
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// The selector's density from the first step on.
 struct constant_density {

@@ -25,8 +25,9 @@ struct dgc {
     clip_scope clip = clip_scope::per_tensor;  // whose norm is clipped
     /// In messages; what rounding takes away stays in memory.
     wire::value_format values = wire::value_format::fp32;
-    bool dense_vectors = true;                               // biases and normalisation whole
-    dense_clipping clip_dense = dense_clipping::before_sum;  // when these are clipped
+    bool dense_vectors = true;  // biases and normalisation whole
+    detail::dense_clipping clip_dense =
+        detail::dense_clipping::before_sum;  // when these are clipped
 
     static constexpr bool holds_momentum = true;
     /// What these options stand for.

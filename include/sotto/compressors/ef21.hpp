@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "sotto/compressors/compressor.hpp"
-#include "sotto/compressors/contractive.hpp"
-#include "sotto/compressors/versioned_buffer.hpp"
+#include "sotto/compressors/detail/contractive.hpp"
+#include "sotto/compressors/detail/versioned_buffer.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/require_option.hpp"
-#include "sotto/kernels/arithmetic.hpp"
-#include "sotto/kernels/exponential_mean.hpp"
-#include "sotto/kernels/momentum.hpp"
+#include "sotto/kernels/detail/simd/arithmetic.hpp"
+#include "sotto/kernels/detail/update/exponential_mean.hpp"
+#include "sotto/kernels/detail/update/momentum.hpp"
 
 namespace sotto {
 
@@ -35,7 +35,7 @@ namespace sotto {
 ///           Richtarik 2023, Momentum provably improves error feedback, arXiv:2305.15155
 template <class Inner>
 struct ef21 {
-    static_assert(contractive<Inner>,
+    static_assert(detail::contractive<Inner>,
                   "ef21: the inner compressor must be contractive and remember nothing: estimates "
                   "would not follow the gradient by differences that an unbiased one, such as "
                   "qsgd or terngrad, magnifies, or that another memory holds back");
@@ -66,20 +66,20 @@ public:
           inner_(options.inner.bind(tensors_)),
           own_(tensors),
           all_(tensors) {
-        if (averages()) average_ = versioned_buffer(tensors);
+        if (averages()) average_ = detail::versioned_buffer(tensors);
         std::int64_t largest = 0;
         for (const tensor& t : tensors) largest = (std::max)(largest, t.size);
         difference_.resize(static_cast<std::size_t>(largest));
     }
 
-    void begin_round(const round_info& where) { compressing::begin_round(inner_, where); }
+    void begin_round(const round_info& where) { detail::compressing::begin_round(inner_, where); }
 
     void encode(const tensor& t, std::span<const float> gradient, bytes& out) {
         const auto target = averages() ? averaged(t, gradient) : gradient;
         const std::span<const float> before = std::as_const(own_).committed(t);
         const auto difference = std::span(difference_).first(target.size());
         std::copy(target.begin(), target.end(), difference.begin());
-        kernels::subtract_scaled(difference, 1.0f, before);
+        detail::kernels::subtract_scaled(difference, 1.0f, before);
         const std::size_t start = out.size();
         inner_.encode(t, difference, out);
         const auto own = own_.next(t);
@@ -94,25 +94,25 @@ public:
     /// From the sum of differences to the sum of estimates.
     void after_sum(const tensor& t, std::span<float> sum) {
         const auto all = all_.next(t);
-        kernels::accumulate(sum, 1.0f, all_.committed(t), all);
+        detail::kernels::accumulate(sum, 1.0f, all_.committed(t), all);
         std::copy(all.begin(), all.end(), sum.begin());
     }
 
     std::int64_t message_bytes_max(const tensor& t) const {
-        return compressing::message_bytes_max(inner_, t);
+        return detail::compressing::message_bytes_max(inner_, t);
     }
 
     void commit() noexcept {
-        each_buffer([](versioned_buffer& b) { b.commit(); });
-        compressing::commit(inner_);
+        each_buffer([](detail::versioned_buffer& b) { b.commit(); });
+        detail::compressing::commit(inner_);
     }
     void rollback() noexcept {
-        each_buffer([](versioned_buffer& b) { b.rollback(); });
-        compressing::rollback(inner_);
+        each_buffer([](detail::versioned_buffer& b) { b.rollback(); });
+        detail::compressing::rollback(inner_);
     }
 
-    void visit(auto&& field) requires compressing::can_be_saved<state_of<Inner>> {
-        compressing::visit(inner_, field);
+    void visit(auto&& field) requires detail::compressing::can_be_saved<state_of<Inner>> {
+        detail::compressing::visit(inner_, field);
         for (const tensor& t : tensors_) {
             field("estimate/" + t.name, all_.committed(t), kept::alike);
             field("own_estimate/" + t.name, own_.committed(t), kept::apart);
@@ -129,7 +129,7 @@ public:
 
 private:
     static double checked(const double& momentum) {
-        require_option("ef21", "momentum", momentum, allowed::at_least(0.0).below(1.0));
+        require_option("ef21", "momentum", momentum, detail::allowed::at_least(0.0).below(1.0));
         return momentum;
     }
 
@@ -137,7 +137,8 @@ private:
 
     std::span<const float> averaged(const tensor& t, std::span<const float> gradient) {
         const auto average = average_.next(t);
-        kernels::move_mean(momentum_, gradient, std::as_const(average_).committed(t), average);
+        detail::kernels::move_mean(momentum_, gradient, std::as_const(average_).committed(t),
+                                   average);
         return average;
     }
 
@@ -150,9 +151,9 @@ private:
     double momentum_;
     layout tensors_;
     state_of<Inner> inner_;
-    versioned_buffer own_;      // h_i
-    versioned_buffer all_;      // h
-    versioned_buffer average_;  // v_i
+    detail::versioned_buffer own_;      // h_i
+    detail::versioned_buffer all_;      // h
+    detail::versioned_buffer average_;  // v_i
     std::vector<float> difference_;
 };
 

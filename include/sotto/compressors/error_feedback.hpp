@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "sotto/compressors/compressor.hpp"
-#include "sotto/compressors/contractive.hpp"
-#include "sotto/compressors/versioned_buffer.hpp"
+#include "sotto/compressors/detail/contractive.hpp"
+#include "sotto/compressors/detail/versioned_buffer.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/require_option.hpp"
-#include "sotto/kernels/arithmetic.hpp"
-#include "sotto/kernels/momentum.hpp"
+#include "sotto/kernels/detail/simd/arithmetic.hpp"
+#include "sotto/kernels/detail/update/momentum.hpp"
 
 namespace sotto {
 
@@ -32,7 +32,7 @@ namespace sotto {
 ///           al. 2019, arXiv:1901.09847
 template <class Inner>
 struct error_feedback {
-    static_assert(contractive<Inner>,
+    static_assert(detail::contractive<Inner>,
                   "error_feedback: the inner compressor must be contractive and remember nothing: "
                   "the errors of an unbiased one, such as qsgd or terngrad, can grow without "
                   "bound, unless it is scaled_down{...}, and two memories would hold the same "
@@ -69,8 +69,8 @@ public:
         : tensors_(tensors),
           decay_(checked(options.decay)),
           inner_(encodes ? options.inner.bind(tensors_)
-                         : compressing::bind_decoder(options.inner, tensors_)),
-          error_(encodes ? tensors : compressing::no_tensors()) {
+                         : detail::compressing::bind_decoder(options.inner, tensors_)),
+          error_(encodes ? tensors : detail::compressing::no_tensors()) {
         if (!encodes) return;
         if constexpr (!subtracts) {
             std::int64_t largest = 0;
@@ -79,11 +79,11 @@ public:
         }
     }
 
-    void begin_round(const round_info& where) { compressing::begin_round(inner_, where); }
+    void begin_round(const round_info& where) { detail::compressing::begin_round(inner_, where); }
 
     void encode(const tensor& t, std::span<const float> gradient, bytes& out) {
         const auto waiting = error_.next(t);
-        kernels::accumulate(error_.committed(t), decay_, gradient, waiting);
+        detail::kernels::accumulate(error_.committed(t), decay_, gradient, waiting);
         const std::size_t start = out.size();
         inner_.encode(t, waiting, out);
         take(t, byte_view(out).subspan(start), waiting);
@@ -94,22 +94,24 @@ public:
     }
 
     std::int64_t message_bytes_max(const tensor& t) const {
-        return compressing::message_bytes_max(inner_, t);
+        return detail::compressing::message_bytes_max(inner_, t);
     }
 
-    std::int64_t decoding_bytes() const { return compressing::decoding_bytes(inner_, tensors_); }
+    std::int64_t decoding_bytes() const {
+        return detail::compressing::decoding_bytes(inner_, tensors_);
+    }
 
     void commit() noexcept {
         error_.commit();
-        compressing::commit(inner_);
+        detail::compressing::commit(inner_);
     }
     void rollback() noexcept {
         error_.rollback();
-        compressing::rollback(inner_);
+        detail::compressing::rollback(inner_);
     }
 
-    void visit(auto&& field) requires compressing::can_be_saved<inner_state> {
-        compressing::visit(inner_, field);
+    void visit(auto&& field) requires detail::compressing::can_be_saved<inner_state> {
+        detail::compressing::visit(inner_, field);
         for (const tensor& t : tensors_)
             field("residual/" + t.name, error_.committed(t), kept::apart);
     }
@@ -119,7 +121,8 @@ public:
 
 private:
     static float checked(const double& decay) {
-        require_option("error_feedback", "decay", decay, allowed::at_least(0.0).at_most(1.0));
+        require_option("error_feedback", "decay", decay,
+                       detail::allowed::at_least(0.0).at_most(1.0));
         return static_cast<float>(decay);
     }
 
@@ -130,14 +133,14 @@ private:
             const auto sent = std::span(sent_).first(waiting.size());
             std::fill(sent.begin(), sent.end(), 0.0f);
             inner_.decode_add(t, message, sent);
-            kernels::subtract_scaled(waiting, 1.0f, sent);
+            detail::kernels::subtract_scaled(waiting, 1.0f, sent);
         }
     }
 
     layout tensors_;
     float decay_;
     inner_state inner_;
-    versioned_buffer error_;
+    detail::versioned_buffer error_;
     std::vector<float> sent_;
 };
 

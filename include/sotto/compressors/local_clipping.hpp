@@ -7,7 +7,7 @@
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/require_option.hpp"
-#include "sotto/kernels/arithmetic.hpp"
+#include "sotto/kernels/detail/simd/arithmetic.hpp"
 
 namespace sotto {
 
@@ -22,15 +22,23 @@ constexpr std::string_view name_of(clip_scope scope) noexcept {
     return scope == clip_scope::per_tensor ? "per_tensor" : "per_model";
 }
 
+}  // namespace sotto
+
+namespace sotto::detail {
+
 /// When tensors that are summed dense are clipped: biases and normalisation.
 enum class dense_clipping : std::uint8_t {
     before_sum,  // each worker's part, as of all other tensors
     after_sum,   // the mean over all workers, as in the authors' code
 };
 
+}  // namespace sotto::detail
+
+namespace sotto {
+
 /// As it is written in options: "before_sum" or "after_sum".
-constexpr std::string_view name_of(dense_clipping when) noexcept {
-    return when == dense_clipping::before_sum ? "before_sum" : "after_sum";
+constexpr std::string_view name_of(detail::dense_clipping when) noexcept {
+    return when == detail::dense_clipping::before_sum ? "before_sum" : "after_sum";
 }
 
 /// Clips a worker's gradient before it enters memory, to its part of the limit: independent
@@ -45,19 +53,20 @@ constexpr std::string_view name_of(dense_clipping when) noexcept {
 ///   source  Lin et al. 2018, arXiv:1712.01887, section 3.2, and the code published with it
 struct local_clipping {
     double norm = 0.0;  // the limit for the whole gradient of all workers; 0 turns clipping off
-    clip_scope scope = clip_scope::per_tensor;          // whose norm that is
-    dense_clipping dense = dense_clipping::before_sum;  // when dense tensors are clipped
+    clip_scope scope = clip_scope::per_tensor;  // whose norm that is
+    detail::dense_clipping dense =
+        detail::dense_clipping::before_sum;  // when dense tensors are clipped
 
     void describe(auto&& field) const {
         field("norm", norm);
         field("scope", scope);
         // Only where it is chosen: checkpoints of runs without the option stay readable.
-        if (dense != dense_clipping::before_sum) field("dense", dense);
+        if (dense != detail::dense_clipping::before_sum) field("dense", dense);
     }
 
     /// Throws invalid_option: norm below 0 or not a number; after_sum with the norm of the model.
     void check() const {
-        require_option("local_clipping", "norm", norm, allowed::at_least(0.0),
+        require_option("local_clipping", "norm", norm, detail::allowed::at_least(0.0),
                        ", where 0 is no clipping");
         if (clips_sums() && scope == clip_scope::per_model)
             throw invalid_option(
@@ -66,16 +75,18 @@ struct local_clipping {
     }
 
     /// Whether dense tensors are clipped after they were summed.
-    bool clips_sums() const noexcept { return norm > 0.0 && dense == dense_clipping::after_sum; }
+    bool clips_sums() const noexcept {
+        return norm > 0.0 && dense == detail::dense_clipping::after_sum;
+    }
 
     /// The factor for a gradient that counts by `weight`, at most 1.
     float factor(std::span<const float> gradient, double weight) const noexcept {
-        return norm == 0.0 ? 1.0f : factor_of(kernels::sum_of_squares(gradient), weight);
+        return norm == 0.0 ? 1.0f : factor_of(detail::kernels::sum_of_squares(gradient), weight);
     }
 
     /// The factor for the mean gradient of a tensor, which was summed over so many workers.
     float factor_of_sum(std::span<const float> sum, int workers) const noexcept {
-        return clips_sums() ? factor_of(kernels::sum_of_squares(sum), workers) : 1.0f;
+        return clips_sums() ? factor_of(detail::kernels::sum_of_squares(sum), workers) : 1.0f;
     }
 
     /// The same for one whose sum of squares is known.

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "sotto/compressors/compressor.hpp"
-#include "sotto/compressors/contractive.hpp"
+#include "sotto/compressors/detail/contractive.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/finite.hpp"
+#include "sotto/core/detail/memory/finite.hpp"
 #include "sotto/core/layout.hpp"
 
 namespace sotto {
@@ -35,18 +35,18 @@ struct mean_of_senders {
                   "mean_of_senders: the policy inside must be a compressor: it needs bind(const "
                   "layout&), and its state encode(tensor, span<const float> gradient, bytes& out) "
                   "and decode_add(tensor, byte_view message, span<float> sum)");
-    static_assert(!compressor<Inner> || !compressing::has_after_sum<state_of<Inner>>,
+    static_assert(!compressor<Inner> || !detail::compressing::has_after_sum<state_of<Inner>>,
                   "mean_of_senders: the compressor inside keeps the sum of all messages by itself, "
                   "so an entry cannot be divided by the ranks that sent it: use "
                   "error_feedback{chunked_top_k{}}");
-    static_assert(!holds_momentum<Inner>,
+    static_assert(!detail::holds_momentum<Inner>,
                   "mean_of_senders: the compressor inside applies momentum to what is summed, so "
                   "an entry cannot be divided by the ranks that sent it: use "
                   "error_feedback{chunked_top_k{}}");
 
     Inner inner{};  // whose messages these are
 
-    static constexpr bool remembers = sotto::remembers<Inner>;
+    static constexpr bool remembers = sotto::detail::remembers<Inner>;
     class state;
     state bind(const layout& tensors) const { return state(*this, tensors); }
     void describe(auto&& field) const { field("inner", inner); }
@@ -72,10 +72,12 @@ public:
             throw invalid_option("mean_of_senders: " + std::to_string(where.world_size) +
                                  " ranks; at most 65535 senders of an entry can be counted");
         ranks_ = static_cast<float>(where.world_size);
-        compressing::begin_round(inner_, where);
+        detail::compressing::begin_round(inner_, where);
     }
-    void measured(const tensor& t, double squares) { compressing::measured(inner_, t, squares); }
-    bool waits_for_all() const noexcept { return compressing::waits_for_all(inner_); }
+    void measured(const tensor& t, double squares) {
+        detail::compressing::measured(inner_, t, squares);
+    }
+    bool waits_for_all() const noexcept { return detail::compressing::waits_for_all(inner_); }
 
     void encode(const tensor& t, std::span<const float> gradient, bytes& out) {
         inner_.encode(t, gradient, out);
@@ -88,7 +90,7 @@ public:
         for (std::size_t i = 0; i < sum.size(); ++i) {
             const float value = std::exchange(values[i], 0.0f);
             sum[i] += value;
-            senders[i] = static_cast<std::uint16_t>(senders[i] + (is_zero(value) ? 0 : 1));
+            senders[i] = static_cast<std::uint16_t>(senders[i] + (detail::is_zero(value) ? 0 : 1));
         }
     }
 
@@ -102,16 +104,16 @@ public:
     }
 
     std::int64_t message_bytes_max(const tensor& t) const {
-        return compressing::message_bytes_max(inner_, t);
+        return detail::compressing::message_bytes_max(inner_, t);
     }
 
-    void commit() noexcept { compressing::commit(inner_); }
+    void commit() noexcept { detail::compressing::commit(inner_); }
     void rollback() noexcept {
         std::fill(senders_.begin(), senders_.end(), std::uint16_t{0});
-        compressing::rollback(inner_);
+        detail::compressing::rollback(inner_);
     }
-    void visit(auto&& field) requires compressing::can_be_saved<state_of<Inner>> {
-        compressing::visit(inner_, field);
+    void visit(auto&& field) requires detail::compressing::can_be_saved<state_of<Inner>> {
+        detail::compressing::visit(inner_, field);
     }
 
 private:

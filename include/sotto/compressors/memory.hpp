@@ -15,12 +15,13 @@ template <class M>
 using bound_memory_of =
     decltype(std::declval<const M&>().bind_memory(std::declval<const layout&>()));
 
-namespace detail {
+}  // namespace sotto
+
+namespace sotto::detail {
 /// Any answer to which tensors are exchanged dense, to ask whether a memory can be shown.
 struct none_summed {
     bool operator()(const tensor&) const noexcept { return false; }
 };
-}  // namespace detail
 
 /// What is remembered of a gradient that was not sent. Options have `bind_memory(layout)` and say
 /// by `static constexpr bool holds_momentum` whether momentum is applied inside; the state has
@@ -62,4 +63,4 @@ concept memory = requires(const M& options, const layout& tensors) {
     state.visit(field, summed);
 };
 
-}  // namespace sotto
+}  // namespace sotto::detail

@@ -5,13 +5,13 @@
 #include <span>
 
 #include "sotto/compressors/memory.hpp"
-#include "sotto/compressors/returned_entries.hpp"
-#include "sotto/compressors/versioned_buffer.hpp"
+#include "sotto/compressors/detail/returned_entries.hpp"
+#include "sotto/compressors/detail/versioned_buffer.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/core/visit.hpp"
 #include "sotto/kernels/dgc_step.hpp"
-#include "sotto/kernels/momentum.hpp"
+#include "sotto/kernels/detail/update/momentum.hpp"
 #include "sotto/kernels/select_top_k.hpp"
 
 namespace sotto {
@@ -56,15 +56,15 @@ public:
           accumulated_(tensors),
           returned_(tensors) {
         require_option("momentum_corrected", "momentum", options.momentum,
-                       allowed::at_least(0.0).below(1.0));
+                       detail::allowed::at_least(0.0).below(1.0));
         require_option("momentum_corrected", "mask_from_sparsity", options.mask_from_sparsity,
-                       allowed::at_least(0.0).at_most(1.0));
+                       detail::allowed::at_least(0.0).at_most(1.0));
     }
 
     std::span<const float> accumulate(const tensor& t, std::span<const float> gradient,
                                       float scale) noexcept {
         const auto accumulated = accumulated_.next(t);
-        kernels::accumulate_velocity(
+        detail::kernels::accumulate_velocity(
             {.momentum = momentum(), .nesterov = options_.nesterov, .gradient_scale = scale},
             gradient, velocity_.committed(t), accumulated_.committed(t), velocity_.next(t),
             accumulated);
@@ -103,8 +103,8 @@ public:
     }
 
     void after_sum(const tensor& t, std::span<float> sum) noexcept {
-        kernels::apply_momentum(momentum(), options_.nesterov, velocity_.committed(t),
-                                velocity_.next(t), sum);
+        detail::kernels::apply_momentum(momentum(), options_.nesterov, velocity_.committed(t),
+                                        velocity_.next(t), sum);
     }
 
     void commit() noexcept {
@@ -151,9 +151,9 @@ private:
 
     momentum_corrected options_;
     layout tensors_;
-    versioned_buffer velocity_;
-    versioned_buffer accumulated_;
-    returned_entries returned_;
+    detail::versioned_buffer velocity_;
+    detail::versioned_buffer accumulated_;
+    detail::returned_entries returned_;
 };
 
 inline momentum_corrected::state momentum_corrected::bind_memory(const layout& tensors) const {

@@ -11,12 +11,12 @@
 
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/finite.hpp"
-#include "sotto/kernels/arithmetic.hpp"
+#include "sotto/core/detail/memory/finite.hpp"
+#include "sotto/kernels/detail/simd/arithmetic.hpp"
 #include "sotto/wire/dense_block.hpp"
 #include "sotto/wire/value_format.hpp"
 
-namespace sotto {
+namespace sotto::detail {
 
 /// Every value, in a given number of bits on the wire. What rounding takes away is lost.
 ///   wire    a wire::dense_block a tensor; when summed, the collective rounds each partial sum it
@@ -50,25 +50,25 @@ public:
 
     void encode(const tensor& t, std::span<const float> gradient, bytes& out) {
         require_in_range(t, gradient);
-        wire::encode_dense(gradient, Format, out);
+        sotto::wire::encode_dense(gradient, Format, out);
     }
 
     void decode_add(const tensor& t, byte_view message, std::span<float> sum) {
         const auto values = std::span(decoded_).first(sum.size());
-        kernels::add(sum, wire::decode_dense(message, values).value(message_of{t}));
+        kernels::add(sum, sotto::wire::decode_dense(message, values).value(message_of{t}));
     }
 
     void decode_part(const tensor& t, byte_view message, std::int64_t first,
                      std::span<float> values) const {
-        (void)wire::decode_dense_part(message, t.size, first, values).value(message_of{t});
+        (void)sotto::wire::decode_dense_part(message, t.size, first, values).value(message_of{t});
     }
 
     std::optional<byte_view> floats_in(const tensor& t, byte_view message) const {
-        return wire::dense_floats(message, t.size).value(message_of{t});
+        return sotto::wire::dense_floats(message, t.size).value(message_of{t});
     }
 
     std::int64_t message_bytes_max(const tensor& t) const {
-        return wire::encoded_dense_bytes(t.size, Format);
+        return sotto::wire::encoded_dense_bytes(t.size, Format);
     }
 
     bool sums(const tensor&) const noexcept { return true; }
@@ -89,16 +89,16 @@ private:
     void require_in_range(const tensor& t, std::span<const float> values) {
         if constexpr (Format == wire::value_format::fp16) {
             // Where the sum of squares is known, it mostly says that nothing can be.
-            constexpr double most = double{wire::largest_of(Format)};
+            constexpr double most = double{sotto::wire::largest_of(Format)};
             const double squares =
                 std::exchange(squares_[static_cast<std::size_t>(t.index)], not_measured);
             if (is_finite(squares) && squares >= 0.0 && squares <= most * most) return;
-            const std::int64_t i = wire::first_beyond(Format, values);
+            const std::int64_t i = sotto::wire::first_beyond(Format, values);
             if (i < 0) return;
             throw error(errc::non_finite, "tensor '" + t.name + "', element " + std::to_string(i) +
                                               " is " +
                                               std::to_string(values[static_cast<std::size_t>(i)]) +
-                                              wire::range_hint(Format));
+                                              sotto::wire::range_hint(Format));
         }
     }
 
@@ -107,11 +107,15 @@ private:
     std::vector<float> decoded_;
 };
 
+}  // namespace sotto::detail
+
+namespace sotto {
+
 /// Gradients as they are.
-using none = dense_values<wire::value_format::fp32>;
+using none = detail::dense_values<wire::value_format::fp32>;
 /// 11 bits of mantissa, up to 65504; larger values are an error.
-using fp16 = dense_values<wire::value_format::fp16>;
+using fp16 = detail::dense_values<wire::value_format::fp16>;
 /// 8 bits of mantissa, float's range.
-using bf16 = dense_values<wire::value_format::bf16>;
+using bf16 = detail::dense_values<wire::value_format::bf16>;
 
 }  // namespace sotto

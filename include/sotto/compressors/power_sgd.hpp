@@ -7,16 +7,16 @@
 #include <vector>
 
 #include "sotto/compressors/compressor.hpp"
-#include "sotto/compressors/low_rank_plan.hpp"
-#include "sotto/compressors/versioned_buffer.hpp"
+#include "sotto/compressors/detail/low_rank_plan.hpp"
+#include "sotto/compressors/detail/versioned_buffer.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/finite.hpp"
+#include "sotto/core/detail/memory/finite.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/core/require_option.hpp"
-#include "sotto/kernels/arithmetic.hpp"
-#include "sotto/kernels/low_rank.hpp"
-#include "sotto/kernels/momentum.hpp"
-#include "sotto/kernels/orthonormalise.hpp"
+#include "sotto/kernels/detail/simd/arithmetic.hpp"
+#include "sotto/kernels/detail/nn/low_rank.hpp"
+#include "sotto/kernels/detail/update/momentum.hpp"
+#include "sotto/kernels/detail/nn/orthonormalise.hpp"
 #include "sotto/wire/dense_block.hpp"
 
 namespace sotto {
@@ -70,8 +70,8 @@ public:
         : tensors_(tensors),
           plan_(tensors, checked(options).rank, options.min_compression_rate),
           start_after_(options.start_after),
-          error_(encodes ? plan_.matrices() : compressing::no_tensors()),
-          right_(encodes ? plan_.right() : compressing::no_tensors()),
+          error_(encodes ? plan_.matrices() : detail::compressing::no_tensors()),
+          right_(encodes ? plan_.right() : detail::compressing::no_tensors()),
           left_(static_cast<std::size_t>(encodes ? plan_.left().size() : 0)),
           packed_(tensors.tensors().size()),
           random_(options.seed),
@@ -108,7 +108,8 @@ public:
             return;
         }
         packed_[slot(t)] = 1;
-        kernels::left_factor_of(plan_.shape_of(t), take_in(t, gradient), start_of(t), payload);
+        detail::kernels::left_factor_of(plan_.shape_of(t), take_in(t, gradient), start_of(t),
+                                        payload);
     }
 
     void pack_next(const tensor& t, int, std::span<const float> payload_sum,
@@ -116,9 +117,9 @@ public:
         const auto left = left_of(t).of(std::span(left_));
         std::copy(payload_sum.begin(), payload_sum.end(), left.begin());
         const auto shape = plan_.shape_of(t);
-        kernels::orthonormalise(shape.rows, left, wide_);
+        detail::kernels::orthonormalise(shape.rows, left, wide_);
         if (packed_[slot(t)] != 0)
-            kernels::right_factor_of(shape, error_.next(matrix_of(t)), left, payload);
+            detail::kernels::right_factor_of(shape, error_.next(matrix_of(t)), left, payload);
     }
 
     void unpack(const tensor& t, std::span<const float> payload_sum, std::span<float> sum) {
@@ -127,9 +128,9 @@ public:
             return;
         }
         const auto left = left_of(t).of(std::span<const float>(left_));
-        kernels::product_of_factors(plan_.shape_of(t), left, payload_sum, sum);
+        detail::kernels::product_of_factors(plan_.shape_of(t), left, payload_sum, sum);
         if (packed_[slot(t)] != 0)
-            kernels::subtract_scaled(error_.next(matrix_of(t)), weight_, sum);
+            detail::kernels::subtract_scaled(error_.next(matrix_of(t)), weight_, sum);
         const auto right = right_.next(right_of(t));
         std::copy(payload_sum.begin(), payload_sum.end(), right.begin());
         renew(t, right);
@@ -142,10 +143,10 @@ public:
         const auto message = std::span(message_).first(shape.left_size() + shape.right_size());
         const auto left = message.first(shape.left_size()),
                    right = message.last(shape.right_size());
-        kernels::left_factor_of(shape, matrix, start_of(t), left);
-        kernels::orthonormalise(shape.rows, left, wide_);
-        kernels::right_factor_of(shape, matrix, left, right);
-        kernels::add_product_of_factors(shape, -1.0f, left, right, matrix);
+        detail::kernels::left_factor_of(shape, matrix, start_of(t), left);
+        detail::kernels::orthonormalise(shape.rows, left, wide_);
+        detail::kernels::right_factor_of(shape, matrix, left, right);
+        detail::kernels::add_product_of_factors(shape, -1.0f, left, right, matrix);
         wire::encode_dense(message, wire::value_format::fp32, out);
     }
 
@@ -156,11 +157,12 @@ public:
              std::ssize(message) == wire::encoded_dense_bytes(t.size, wire::value_format::fp32));
         const auto size = static_cast<std::size_t>(is_whole ? t.size : plan_.factors_size(t));
         const std::span<const float> values =
-            wire::decode_dense(message, std::span(message_).first(size)).value(message_of{t});
-        if (is_whole) return kernels::add(sum, values);
+            wire::decode_dense(message, std::span(message_).first(size))
+                .value(detail::message_of{t});
+        if (is_whole) return detail::kernels::add(sum, values);
         const auto shape = plan_.shape_of(t);
-        kernels::add_product_of_factors(shape, 1.0f, values.first(shape.left_size()),
-                                        values.last(shape.right_size()), sum);
+        detail::kernels::add_product_of_factors(shape, 1.0f, values.first(shape.left_size()),
+                                                values.last(shape.right_size()), sum);
     }
 
     std::int64_t decoding_bytes() const noexcept {
@@ -206,17 +208,17 @@ public:
 private:
     /// Before any memory is taken.
     static const power_sgd& checked(const power_sgd& options) {
-        require_option("power_sgd", "rank", options.rank, allowed::at_least(1));
+        require_option("power_sgd", "rank", options.rank, detail::allowed::at_least(1));
         require_option("power_sgd", "min_compression_rate", options.min_compression_rate,
-                       allowed::at_least(1.0));
-        require_option("power_sgd", "start_after", options.start_after, allowed::at_least(0),
-                       ", a number of rounds");
+                       detail::allowed::at_least(1.0));
+        require_option("power_sgd", "start_after", options.start_after,
+                       detail::allowed::at_least(0), ", a number of rounds");
         return options;
     }
 
     std::span<float> take_in(const tensor& t, std::span<const float> gradient) {
         const auto matrix = error_.next(matrix_of(t));
-        kernels::accumulate(gradient, 1.0f, error_.committed(matrix_of(t)), matrix);
+        detail::kernels::accumulate(gradient, 1.0f, error_.committed(matrix_of(t)), matrix);
         return matrix;
     }
 
@@ -224,14 +226,15 @@ private:
     /// on every rank.
     void renew(const tensor& t, std::span<float> right) {
         const std::size_t columns = plan_.shape_of(t).columns;
-        if (kernels::orthonormalise(columns, right, wide_) == 0) return;
+        if (detail::kernels::orthonormalise(columns, right, wide_) == 0) return;
         auto random = round_.split(static_cast<std::uint64_t>(t.index));
         for (std::size_t start = 0; start < right.size(); start += columns) {
             const auto column = right.subspan(start, columns);
-            if (std::ranges::any_of(column, [](const float& x) { return !is_zero(x); })) continue;
+            if (std::ranges::any_of(column, [](const float& x) { return !detail::is_zero(x); }))
+                continue;
             for (float& x : column) x = random.uniform(-1.0f, 1.0f);
         }
-        kernels::orthonormalise(columns, right, wide_);
+        detail::kernels::orthonormalise(columns, right, wide_);
     }
 
     /// Whether it does in this round.
@@ -249,11 +252,11 @@ private:
     static std::size_t slot(const tensor& t) noexcept { return static_cast<std::size_t>(t.index); }
 
     layout tensors_;
-    low_rank_plan plan_;
+    detail::low_rank_plan plan_;
     std::int64_t start_after_;
     bool is_whole_ = false;  // in this round
-    versioned_buffer error_;
-    versioned_buffer right_;            // Q
+    detail::versioned_buffer error_;
+    detail::versioned_buffer right_;    // Q
     std::vector<float> left_;           // P of this round
     std::vector<std::uint8_t> packed_;  // in this round, per tensor
     std::vector<float> message_;

@@ -9,12 +9,12 @@
 #include <string_view>
 
 #include "sotto/compressors/compressor.hpp"
-#include "sotto/compressors/quantising_state.hpp"
+#include "sotto/compressors/detail/quantising_state.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/kernels/quantise.hpp"
-#include "sotto/kernels/quantise_by_norm.hpp"
+#include "sotto/kernels/detail/quantise/quantise.hpp"
+#include "sotto/kernels/detail/quantise/quantise_by_norm.hpp"
 
-namespace sotto {
+namespace sotto::detail {
 
 /// What the steps of a bucket's codes are measured by.
 enum class bucket_norm : std::uint8_t {
@@ -22,9 +22,13 @@ enum class bucket_norm : std::uint8_t {
     maximum,    // the largest magnitude: finer steps, and never more variance
 };
 
+}  // namespace sotto::detail
+
+namespace sotto {
+
 /// As it is written in options: "euclidean" or "maximum".
-constexpr std::string_view name_of(bucket_norm norm) noexcept {
-    return norm == bucket_norm::euclidean ? "euclidean" : "maximum";
+constexpr std::string_view name_of(detail::bucket_norm norm) noexcept {
+    return norm == detail::bucket_norm::euclidean ? "euclidean" : "maximum";
 }
 
 /// Codes of a few bits in steps of each bucket's norm, rounded up or down at random, so that the
@@ -41,15 +45,15 @@ constexpr std::string_view name_of(bucket_norm norm) noexcept {
 ///           two from 256 to 2^20; encode throws non_finite; decode_add throws malformed
 ///   source  Alistarh et al. 2017, QSGD, arXiv:1610.02132
 struct qsgd {
-    std::int64_t bits = 4;                      // of a code, its sign among them: 2, 4 or 8
-    std::int64_t bucket = 512;                  // d: values that share a norm
-    bucket_norm norm = bucket_norm::euclidean;  // s
-    std::uint64_t seed = 0;                     // of the draws; ranks split it
-    bool dense_vectors = true;                  // vectors as they are
+    std::int64_t bits = 4;      // of a code, its sign among them: 2, 4 or 8
+    std::int64_t bucket = 512;  // d: values that share a norm
+    detail::bucket_norm norm = detail::bucket_norm::euclidean;  // s
+    std::uint64_t seed = 0;                                     // of the draws; ranks split it
+    bool dense_vectors = true;                                  // vectors as they are
 
     static constexpr bool unbiased = true;
     static constexpr std::string_view name = "qsgd";  // for errors
-    using state = quantising_state<qsgd>;
+    using state = detail::quantising_state<qsgd>;
     state bind(const layout& tensors) const { return {*this, tensors}; }
 
     void describe(auto&& field) const {
@@ -92,13 +96,14 @@ private:
     void quantise_to(std::uint64_t message_seed, std::span<const float> values,
                      std::span<float> scales, std::span<std::uint8_t> codes) const {
         const auto block = static_cast<std::size_t>(bucket);
-        if (norm == bucket_norm::euclidean)
-            kernels::quantise_by_norm<Bits>({.block = block, .seed = message_seed}, values, scales,
-                                            codes);
+        if (norm == detail::bucket_norm::euclidean)
+            detail::kernels::quantise_by_norm<Bits>({.block = block, .seed = message_seed}, values,
+                                                    scales, codes);
         else
-            kernels::quantise<Bits>(
-                {.block = block, .round = kernels::rounding::stochastic, .seed = message_seed},
-                values, scales, codes);
+            detail::kernels::quantise<Bits>({.block = block,
+                                             .round = detail::kernels::rounding::stochastic,
+                                             .seed = message_seed},
+                                            values, scales, codes);
     }
 };
 

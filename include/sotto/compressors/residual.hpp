@@ -5,11 +5,11 @@
 #include <span>
 
 #include "sotto/compressors/memory.hpp"
-#include "sotto/compressors/returned_entries.hpp"
-#include "sotto/compressors/versioned_buffer.hpp"
+#include "sotto/compressors/detail/returned_entries.hpp"
+#include "sotto/compressors/detail/versioned_buffer.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/visit.hpp"
-#include "sotto/kernels/momentum.hpp"
+#include "sotto/kernels/detail/update/momentum.hpp"
 
 namespace sotto {
 
@@ -34,7 +34,7 @@ public:
     std::span<const float> accumulate(const tensor& t, std::span<const float> gradient,
                                       float scale) noexcept {
         const auto next = unsent_.next(t);
-        kernels::accumulate(gradient, scale, unsent_.committed(t), next);
+        detail::kernels::accumulate(gradient, scale, unsent_.committed(t), next);
         return next;
     }
 
@@ -68,8 +68,8 @@ public:
 
 private:
     layout tensors_;
-    versioned_buffer unsent_;
-    returned_entries returned_;
+    detail::versioned_buffer unsent_;
+    detail::returned_entries returned_;
 };
 
 inline residual::state residual::bind_memory(const layout& tensors) const {

@@ -49,7 +49,7 @@ public:
     selector_state(const sampled_top_k& options, const layout& tensors) : options_(options) {
         check_density("sampled_top_k", options.density);
         require_option("sampled_top_k", "sample_share", options.sample_share,
-                       allowed::above(0.0).at_most(1.0));
+                       detail::allowed::above(0.0).at_most(1.0));
         std::int64_t largest = 0;
         for (const tensor& t : tensors) largest = (std::max)(largest, t.size);
         sample_.reserve(static_cast<std::size_t>(largest));

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "sotto/compressors/compressor.hpp"
-#include "sotto/compressors/contractive.hpp"
+#include "sotto/compressors/detail/contractive.hpp"
 #include "sotto/core/layout.hpp"
 
-namespace sotto {
+namespace sotto::detail {
 
 /// An unbiased compressor that tells how far off its messages may be:
 ///   variance(tensor) -> double   omega, with E ||C(g) - g||^2 <= omega ||g||^2
@@ -19,6 +19,10 @@ template <class C>
 concept tells_variance = unbiased<C> && requires(const C& options, const tensor& t) {
     { options.variance(t) } -> std::convertible_to<double>;
 };
+
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// Another compressor's messages, of less than there is: so little less that those of an unbiased
 /// one are never further off on average than nothing is, and what is built on that can be built on
@@ -32,11 +36,11 @@ concept tells_variance = unbiased<C> && requires(const C& options, const tensor&
 ///   source  Koloskova et al. 2019, arXiv:1902.00340, on rescaled unbiased estimators
 template <class Inner>
 struct scaled_down {
-    static_assert(tells_variance<Inner>,
+    static_assert(detail::tells_variance<Inner>,
                   "scaled_down: the compressor inside must be unbiased and tell its variance, as "
                   "qsgd{} and terngrad{} do: others have nothing to be scaled down for");
 
-    static_assert(!remembers<Inner>,
+    static_assert(!detail::remembers<Inner>,
                   "scaled_down: the compressor inside must remember nothing: what is scaled down "
                   "for a memory around it would be remembered twice");
 
@@ -62,11 +66,11 @@ public:
         less_.resize(static_cast<std::size_t>(largest));
     }
 
-    void begin_round(const round_info& where) { compressing::begin_round(inner_, where); }
+    void begin_round(const round_info& where) { detail::compressing::begin_round(inner_, where); }
     void measured(const tensor& t, double squares) {
-        compressing::measured(inner_, t, squares * double{share(t)} * double{share(t)});
+        detail::compressing::measured(inner_, t, squares * double{share(t)} * double{share(t)});
     }
-    bool waits_for_all() const noexcept { return compressing::waits_for_all(inner_); }
+    bool waits_for_all() const noexcept { return detail::compressing::waits_for_all(inner_); }
 
     void encode(const tensor& t, std::span<const float> gradient, bytes& out) {
         const auto less = std::span(less_).first(gradient.size());
@@ -78,13 +82,13 @@ public:
         inner_.decode_add(t, message, sum);
     }
     std::int64_t message_bytes_max(const tensor& t) const {
-        return compressing::message_bytes_max(inner_, t);
+        return detail::compressing::message_bytes_max(inner_, t);
     }
 
-    void commit() noexcept { compressing::commit(inner_); }
-    void rollback() noexcept { compressing::rollback(inner_); }
-    void visit(auto&& field) requires compressing::can_be_saved<state_of<Inner>> {
-        compressing::visit(inner_, field);
+    void commit() noexcept { detail::compressing::commit(inner_); }
+    void rollback() noexcept { detail::compressing::rollback(inner_); }
+    void visit(auto&& field) requires detail::compressing::can_be_saved<state_of<Inner>> {
+        detail::compressing::visit(inner_, field);
     }
 
     /// What is sent of it, 1 / (1 + omega).

@@ -4,11 +4,11 @@
 #include <span>
 
 #include "sotto/compressors/compressor.hpp"
-#include "sotto/compressors/whole_vectors.hpp"
+#include "sotto/compressors/detail/whole_vectors.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/kernels/reductions.hpp"
-#include "sotto/kernels/signs.hpp"
-#include "sotto/wire/sign_block.hpp"
+#include "sotto/kernels/detail/simd/reductions.hpp"
+#include "sotto/kernels/detail/quantise/signs.hpp"
+#include "sotto/wire/detail/blocks/sign_block.hpp"
 
 namespace sotto {
 
@@ -39,31 +39,33 @@ public:
 
     void encode(const tensor& t, std::span<const float> gradient, bytes& out) {
         if (vectors_.has(t)) return vectors_.encode(gradient, out);
-        if (!kernels::is_finite(wire::encode_signs(gradient, out)))
-            throw error(errc::non_finite, "scaled_sign: what is to be sent of tensor '" + t.name +
-                                              "' is not finite: element " +
-                                              std::to_string(kernels::first_non_finite(gradient)));
+        if (!detail::kernels::is_finite(detail::wire::encode_signs(gradient, out)))
+            throw error(errc::non_finite,
+                        "scaled_sign: what is to be sent of tensor '" + t.name +
+                            "' is not finite: element " +
+                            std::to_string(detail::kernels::first_non_finite(gradient)));
     }
 
     void decode_add(const tensor& t, byte_view message, std::span<float> sum) {
         if (vectors_.has(t)) return vectors_.decode_add(t, message, sum);
-        const auto block = wire::decode_signs(message, t.size).value(message_of{t});
-        kernels::unpack_signs_add(block.signs, block.magnitude, sum);
+        const auto block = detail::wire::decode_signs(message, t.size).value(detail::message_of{t});
+        detail::kernels::unpack_signs_add(block.signs, block.magnitude, sum);
     }
 
     /// sum -= what decode_add would add.
     void decode_subtract(const tensor& t, byte_view message, std::span<float> sum) {
         if (vectors_.has(t)) return vectors_.decode_subtract(t, message, sum);
-        const auto block = wire::decode_signs(message, t.size).value(message_of{t});
-        kernels::unpack_signs_add(block.signs, -block.magnitude, sum);
+        const auto block = detail::wire::decode_signs(message, t.size).value(detail::message_of{t});
+        detail::kernels::unpack_signs_add(block.signs, -block.magnitude, sum);
     }
 
     std::int64_t message_bytes_max(const tensor& t) const noexcept {
-        return vectors_.has(t) ? vectors_.message_bytes(t) : wire::encoded_sign_bytes(t.size);
+        return vectors_.has(t) ? vectors_.message_bytes(t)
+                               : detail::wire::encoded_sign_bytes(t.size);
     }
 
 private:
-    whole_vectors vectors_;
+    detail::whole_vectors vectors_;
 };
 
 inline scaled_sign::state scaled_sign::bind(const layout& tensors) const {

@@ -9,16 +9,16 @@
 #include "sotto/core/require_option.hpp"
 #include "sotto/core/round_info.hpp"
 
-namespace sotto {
-
-namespace detail {
+namespace sotto::detail {
 /// A real of the target density, so that a selector's options can be read without knowing which
 /// selector it is.
 template <class S>
 concept has_density = requires(const S& options) {
     { options.density } -> std::convertible_to<double>;
 };
-}  // namespace detail
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// Which entries of a tensor are sent. Options have `density` (the target share k/n, in (0, 1]) and
 /// `bind_selector(layout)`; the state has
@@ -48,11 +48,19 @@ concept selector = detail::has_density<S> &&
     { options.bind_selector(tensors).entries_max(t, k) } -> std::convertible_to<std::int64_t>;
 };
 
+}  // namespace sotto
+
+namespace sotto::detail {
+
 /// The choice depends on the round alone, so that all ranks choose alike.
 template <class S>
 concept shared_selector = selector<S> && requires {
     requires S::shared;
 };
+
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// k = ceil(density * n), at least 1 unless the tensor is empty. The factor keeps 0.001 * 3000 =
 /// 3.0000000000000004 from becoming 4.
@@ -64,7 +72,7 @@ inline std::int64_t entries_at(double density, std::int64_t n) noexcept {
 
 /// Throws invalid_option unless 0 < density <= 1.
 inline void check_density(const char* policy, const double& density) {
-    require_option(policy, "density", density, allowed::above(0.0).at_most(1.0),
+    require_option(policy, "density", density, detail::allowed::above(0.0).at_most(1.0),
                    " (0.001 sends one entry in a thousand)");
 }
 

@@ -16,12 +16,12 @@
 #include "sotto/compressors/memory.hpp"
 #include "sotto/compressors/no_memory.hpp"
 #include "sotto/compressors/selector.hpp"
-#include "sotto/kernels/arithmetic.hpp"
+#include "sotto/kernels/detail/simd/arithmetic.hpp"
 #include "sotto/kernels/select_top_k.hpp"
 #include "sotto/wire/dense_block.hpp"
-#include "sotto/wire/saturated.hpp"
+#include "sotto/wire/detail/blocks/saturated.hpp"
 #include "sotto/wire/sparse_block.hpp"
-#include "sotto/wire/sparse_pair.hpp"
+#include "sotto/wire/detail/blocks/sparse_pair.hpp"
 
 namespace sotto {
 
@@ -40,7 +40,10 @@ struct sparse_message {
     }
 };
 
-namespace detail {
+}  // namespace sotto
+
+namespace sotto::detail {
+
 /// A threshold's is not: as many entries reach it as there are.
 template <class S>
 concept density_is_an_option = requires(S& options) {
@@ -58,7 +61,9 @@ concept steps_in_one_pass = requires(bound_selector_of<S>& chooses, bound_memory
     memory.give_back(t, memory.step(t, gradient, 1.0f, t.size, 0.5, chooses.exact()).indices,
                      gradient);
 };
-}  // namespace detail
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// Sends chosen entries of what has accumulated and remembers the rest: Deep Gradient Compression
 /// and its relatives are compositions of a selector (which entries), a memory (what becomes of the
@@ -79,12 +84,12 @@ struct sparsified {
                   "sparsified: the first policy must be a selector: it needs density and "
                   "bind_selector(layout) with "
                   "begin_round(round_info), select(tensor, values, k) and entries_max(tensor, k)");
-    static_assert(memory<Memory>,
+    static_assert(detail::memory<Memory>,
                   "sparsified: the second policy must be a memory: it needs holds_momentum and "
                   "bind_memory(layout) with accumulate, take, after_sum, commit, rollback and "
                   "visit(field, summed), which shows what checkpoints are to keep");
     static_assert(
-        density_schedule<Schedule>,
+        detail::density_schedule<Schedule>,
         "sparsified: the third policy must be a density schedule: it needs density(epoch, target)");
 
     Selector selector{};        // which entries are sent
@@ -94,7 +99,7 @@ struct sparsified {
     sparse_message message{};   // how they are written
 
     static constexpr bool holds_momentum = Memory::holds_momentum;
-    static constexpr bool summable = shared_selector<Selector>;
+    static constexpr bool summable = detail::shared_selector<Selector>;
 
     class state;
     state bind(const layout& tensors) const { return state(*this, tensors); }
@@ -125,7 +130,8 @@ public:
     state(const sparsified& options, const layout& tensors, bool encodes = true)
         : options_(checked(options, tensors)),
           selector_(options.selector.bind_selector(tensors)),
-          memory_(options.memory.bind_memory(encodes ? tensors : compressing::no_tensors())),
+          memory_(
+              options.memory.bind_memory(encodes ? tensors : detail::compressing::no_tensors())),
           densest_(options.schedule.density(0.0, options.selector.density)),
           density_(densest_),
           squares_(tensors.tensors().size(), not_measured) {
@@ -200,33 +206,35 @@ public:
     }
 
     /// As decode, into memory of the caller's.
-    sparse_view decode_into(const tensor& t, byte_view in, std::span<std::uint32_t> indices,
-                            std::span<float> values) {
-        const auto entries = wire::decode_sparse(in, t.size, indices, values).value(message_of{t});
+    detail::sparse_view decode_into(const tensor& t, byte_view in, std::span<std::uint32_t> indices,
+                                    std::span<float> values) {
+        const auto entries =
+            wire::decode_sparse(in, t.size, indices, values).value(detail::message_of{t});
         return {entries.indices, entries.values};
     }
 
-    std::optional<std::array<sparse_view, 2>> decode_pair_into(
+    std::optional<std::array<detail::sparse_view, 2>> decode_pair_into(
         const tensor& first, byte_view first_in, const tensor& second, byte_view second_in,
         std::span<std::uint32_t> indices, std::span<float> values) noexcept {
-        const auto entries = wire::decode_sparse_pair(
+        const auto entries = detail::wire::decode_sparse_pair(
             {{{first_in, first.size}, {second_in, second.size}}}, indices, values);
         if (!entries) return std::nullopt;
         const auto& [a, b] = *entries;
-        return std::array{sparse_view{a.indices, a.values}, sparse_view{b.indices, b.values}};
+        return std::array{detail::sparse_view{a.indices, a.values},
+                          detail::sparse_view{b.indices, b.values}};
     }
 
-    sparse_view decode(const tensor& t, byte_view in) {
+    detail::sparse_view decode(const tensor& t, byte_view in) {
         return decode_into(t, in, indices_, values_);
     }
 
     void decode_add(const tensor& t, byte_view in, std::span<float> sum) {
         if (dense(t)) {
             const auto values = std::span(values_).first(sum.size());
-            kernels::add(sum, wire::decode_dense(in, values).value(message_of{t}));
+            detail::kernels::add(sum, wire::decode_dense(in, values).value(detail::message_of{t}));
             return;
         }
-        const sparse_view entries = decode(t, in);
+        const detail::sparse_view entries = decode(t, in);
         for (std::size_t j = 0; j < entries.indices.size(); ++j)
             sum[entries.indices[j]] += entries.values[j];
     }
@@ -311,7 +319,7 @@ public:
     }
     void visit(auto&& field) {
         memory_.visit(field, [this](const tensor& t) { return dense(t); });
-        compressing::visit(selector_, field);
+        detail::compressing::visit(selector_, field);
     }
 
     /// Whether tensors that are summed dense are clipped after the sum: they then cannot go as
@@ -324,7 +332,7 @@ public:
     const auto& memory() const noexcept { return memory_; }
 
     /// The momentum that messages carry.
-    carried_momentum momentum() const noexcept requires requires(const Memory& options) {
+    detail::carried_momentum momentum() const noexcept requires requires(const Memory& options) {
         options.momentum, options.nesterov;
     }
     { return {options_.memory.momentum, options_.memory.nesterov}; }
@@ -417,11 +425,11 @@ private:
                       wire::value_format format) {
         for (std::size_t j = 0; j < chosen.values.size(); ++j) {
             const float value = chosen.values[j];
-            if (!kernels::is_finite(value))
+            if (!detail::kernels::is_finite(value))
                 throw error(errc::non_finite, "what has accumulated in tensor '" + t.name +
                                                   "' is not finite: element " +
                                                   std::to_string(chosen.indices[j]));
-            values_[j] = wire::saturated(format, value);
+            values_[j] = detail::wire::saturated(format, value);
         }
     }
 

@@ -9,10 +9,10 @@
 #include <string_view>
 
 #include "sotto/compressors/compressor.hpp"
-#include "sotto/compressors/quantising_state.hpp"
+#include "sotto/compressors/detail/quantising_state.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/require_option.hpp"
-#include "sotto/kernels/ternary.hpp"
+#include "sotto/kernels/detail/quantise/ternary.hpp"
 
 namespace sotto {
 
@@ -38,7 +38,7 @@ struct terngrad {
 
     static constexpr bool unbiased = true;                // of the clipped gradient
     static constexpr std::string_view name = "terngrad";  // for errors
-    using state = quantising_state<terngrad>;
+    using state = detail::quantising_state<terngrad>;
     state bind(const layout& tensors) const { return {*this, tensors}; }
 
     void describe(auto&& field) const {
@@ -59,7 +59,7 @@ struct terngrad {
     /// Throws invalid_option unless clip is above 0.
     void check() const {
         if (clips() || clip < 0.0)
-            require_option("terngrad", "clip", clip, allowed::above(0.0),
+            require_option("terngrad", "clip", clip, detail::allowed::above(0.0),
                            ", or infinity for no clipping");
     }
     /// Bits of a code.
@@ -67,7 +67,7 @@ struct terngrad {
     /// As kernels::ternarise does.
     void quantise(std::uint64_t message_seed, std::span<const float> values,
                   std::span<float> scales, std::span<std::uint8_t> codes) const {
-        kernels::ternarise(
+        detail::kernels::ternarise(
             {.block = static_cast<std::size_t>(bucket), .clip = limit(), .seed = message_seed},
             values, scales, codes);
     }
@@ -75,7 +75,8 @@ struct terngrad {
 private:
     /// Not by infinity, nor by what a float would round to it.
     bool clips() const noexcept {
-        return is_nan(clip) || (is_finite(clip) && clip <= (std::numeric_limits<float>::max)());
+        return detail::is_nan(clip) ||
+               (detail::is_finite(clip) && clip <= (std::numeric_limits<float>::max)());
     }
     float limit() const noexcept {
         return clips() ? static_cast<float>(clip) : std::numeric_limits<float>::infinity();

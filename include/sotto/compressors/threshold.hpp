@@ -28,7 +28,7 @@ class threshold::selector_state {
 public:
     selector_state(const threshold& options, const layout&)
         : limit_(static_cast<float>(options.limit)) {
-        require_option("threshold", "limit", options.limit, allowed::above(0.0));
+        require_option("threshold", "limit", options.limit, detail::allowed::above(0.0));
     }
 
     void begin_round(const round_info&) noexcept {}

@@ -11,9 +11,7 @@
 #include <string>
 #include <type_traits>
 
-namespace sotto {
-
-namespace detail {
+namespace sotto::detail {
 
 /// Addresses that nothing is behind: whoever reads or writes there is stopped by the system.
 struct nowhere {
@@ -39,7 +37,9 @@ struct nowhere {
     }
 };
 
-}  // namespace detail
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// Values of which only the number is known: for ranks of a simulated network that account for what
 /// training costs, and do not train. Messages, sums and gathers of them take the time and the bytes

@@ -5,7 +5,7 @@
 
 #include "sotto/core/clock.hpp"
 
-namespace sotto {
+namespace sotto::detail {
 
 /// How long a wait lasts, without the time in which the process was halted: by Ctrl-Z, a debugger,
 /// a paused container, a suspended machine.
@@ -44,6 +44,10 @@ private:
     duration waited_{};
 };
 
+}  // namespace sotto::detail
+
+namespace sotto {
+
 /// The time limit of a wait, by waiting_time: a halt of the process moves it.
 ///   math  a slice is an eighth of the limit, 1 ms at least and 250 ms at most
 class deadline {
@@ -56,7 +60,7 @@ public:
     /// Passes `limit` after `now`, or not at all if that is `never`.
     deadline(time_point now, duration limit) noexcept
         : time_(now, std::clamp<duration>(limit / 8, std::chrono::milliseconds(1),
-                                          waiting_time::slice_max)),
+                                          detail::waiting_time::slice_max)),
           limit_(limit) {}
 
     /// Looks; returns whether the limit is over at `now`.
@@ -69,7 +73,7 @@ public:
     }
 
 private:
-    waiting_time time_;
+    detail::waiting_time time_;
     duration limit_ = never;
 };
 

@@ -18,11 +18,13 @@ constexpr std::string_view type_name() noexcept {
     return text.substr(first, text.find_first_of(";]", first) - first);
 }
 
-/// The same without this namespace, which compilers write or not.
+/// The same without this namespace, which compilers write or not, and without its private part, so
+/// that a configuration stays the same when a type becomes private.
 template <class T>
 constexpr std::string_view local_name() noexcept {
     std::string_view name = type_name<T>();
-    if (name.starts_with("sotto::")) name.remove_prefix(7);
+    for (const std::string_view outer : {"sotto::", "detail::"})
+        if (name.starts_with(outer)) name.remove_prefix(outer.size());
     return name;
 }
 
@@ -34,12 +36,13 @@ concept describable = requires(const T& options) {
     options.describe([](std::string_view, const auto&) {});
 };
 
-namespace detail {
+}  // namespace sotto
+
+namespace sotto::detail {
 inline void append_number(std::string& text, auto value) {
     char buffer[32];
     text.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
 }
-}  // namespace detail
 
 /// Options as lines of "name = value": nested options are indented by their name and a dot. Types
 /// without `describe` appear by their type's name alone, enumerators by what `name_of` calls them.
@@ -106,4 +109,4 @@ private:
     std::string text_;
 };
 
-}  // namespace sotto
+}  // namespace sotto::detail

@@ -23,7 +23,9 @@ enum class errc {
     altered,            // bytes between two ranks changed on the way: they are no frames
 };
 
-namespace detail {
+}  // namespace sotto
+
+namespace sotto::detail {
 class error_category final : public std::error_category {
 public:
     const char* name() const noexcept override { return "sotto"; }
@@ -42,7 +44,9 @@ public:
         return "unknown error";
     }
 };
-}  // namespace detail
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// The category of all codes of sotto; its name is "sotto".
 inline const std::error_category& error_category() noexcept {

@@ -11,7 +11,7 @@
 #include <typeinfo>
 
 #include "sotto/core/errors.hpp"
-#include "sotto/core/print_line.hpp"
+#include "sotto/core/detail/text/print_line.hpp"
 
 namespace sotto {
 
@@ -25,7 +25,9 @@ enum class exit_code {
     output_incomplete = 4,  // the work is done, but output that was asked for is incomplete
 };
 
-namespace detail {
+}  // namespace sotto
+
+namespace sotto::detail {
 
 /// What a failure of another rank means for this one: the same as for that rank, if its cause is
 /// one that every attempt repeats.
@@ -79,7 +81,9 @@ inline std::string name_of_current_exception() {
     return name ? name.get() : type->name();
 }
 
-}  // namespace detail
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// The exit code for an exception. For a peer_failure it is that of the first rank that failed,
 /// where its cause is known: a rank that was configured differently ends all ranks with `usage`.

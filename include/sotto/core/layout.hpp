@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
-#include "sotto/core/name_index.hpp"
+#include "sotto/core/detail/memory/name_index.hpp"
 #include "sotto/core/printable.hpp"
 
 namespace sotto {

@@ -85,7 +85,6 @@ inline std::string printable(std::string_view text) {
     return shown;
 }
 
-namespace detail {
 /// The same for a text of several lines, which stay lines.
 inline std::string printable_lines(std::string_view text) {
     std::string shown;
@@ -97,6 +96,5 @@ inline std::string printable_lines(std::string_view text) {
     }
     return shown;
 }
-}  // namespace detail
 
 }  // namespace sotto

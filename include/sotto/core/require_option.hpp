@@ -9,9 +9,9 @@
 
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/finite.hpp"
+#include "sotto/core/detail/memory/finite.hpp"
 
-namespace sotto {
+namespace sotto::detail {
 
 /// The numbers that an option may have: `allowed::at_least(0.0).below(1.0)`. A real number is also
 /// finite, and as a float: kernels compute with floats. So it is at most the largest float, what is
@@ -116,8 +116,14 @@ private:
     bool as_float_ = true;
 };
 
+}  // namespace sotto::detail
+
+namespace sotto {
+
 /// The ranges that options have.
-namespace allowed {
+}  // namespace sotto
+
+namespace sotto::detail::allowed {
 
 /// From this number on.
 constexpr option_range<double> at_least(double low) noexcept {
@@ -136,9 +142,9 @@ constexpr option_range<double> any_finite() noexcept {
     return {};
 }
 
-}  // namespace allowed
+}  // namespace sotto::detail::allowed
 
-namespace detail {
+namespace sotto::detail {
 [[noreturn]] inline void refuse_option(std::string_view policy, std::string_view option,
                                        const std::string& value, const std::string& expected,
                                        std::string_view hint) {
@@ -147,17 +153,19 @@ namespace detail {
     text.append("; it must be ").append(expected).append(hint);
     throw invalid_option(text);
 }
-}  // namespace detail
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// Throws invalid_option unless the option's value is in the range. The text names the policy, the
 /// option, its value and the range, and ends with the hint. NaN is in no range, also in a unit that
 /// is compiled with -ffast-math.
 inline void require_option(std::string_view policy, std::string_view option, const double& value,
-                           const option_range<double>& range, std::string_view hint = {}) {
+                           const detail::option_range<double>& range, std::string_view hint = {}) {
     if (range.holds(value)) [[likely]]
         return;
     std::string shown;
-    if (is_nan(value))
+    if (detail::is_nan(value))
         shown = "nan";
     else
         detail::append_number(shown, value);
@@ -167,14 +175,15 @@ inline void require_option(std::string_view policy, std::string_view option, con
 /// The same for a name that takes time to make: option() is called if the value is refused.
 template <std::invocable Option>
 void require_option(std::string_view policy, Option option, const double& value,
-                    const option_range<double>& range) {
+                    const detail::option_range<double>& range) {
     if (!range.holds(value)) [[unlikely]]
         require_option(policy, std::string_view(option()), value, range);
 }
 
 /// The same of an integer.
 inline void require_option(std::string_view policy, std::string_view option,
-                           std::integral auto value, const option_range<std::int64_t>& range,
+                           std::integral auto value,
+                           const detail::option_range<std::int64_t>& range,
                            std::string_view hint = {}) {
     // An unsigned number that no std::int64_t holds is above every bound.
     const bool is_held = std::in_range<std::int64_t>(value);

@@ -9,7 +9,7 @@
 
 #include "sotto/core/errors.hpp"
 
-namespace sotto {
+namespace sotto::detail {
 
 /// Why bytes were refused: where, what was expected, what was found. Holds no memory of its own, so
 /// that a parser can refuse without allocating.
@@ -30,19 +30,27 @@ struct fault {
     }
 };
 
+}  // namespace sotto::detail
+
+namespace sotto {
+
 /// Bytes that do not follow their format. Nothing of them took effect.
 class malformed : public error {
 public:
     /// `where` names what was parsed.
-    malformed(const std::string& where, const fault& why)
+    malformed(const std::string& where, const detail::fault& why)
         : error(errc::malformed, where + ": " + why.text()), why_(why) {}
 
     /// Where in the bytes, what was expected, what was found.
-    const fault& why() const noexcept { return why_; }
+    const detail::fault& why() const noexcept { return why_; }
 
 private:
-    fault why_;
+    detail::fault why_;
 };
+
+}  // namespace sotto
+
+namespace sotto::detail {
 
 /// Bytes of another rank that do not follow their format.
 class malformed_message : public malformed {
@@ -60,6 +68,10 @@ private:
     int rank_;
 };
 
+}  // namespace sotto::detail
+
+namespace sotto {
+
 /// What a pure parser returns: a value, or the fault that made it refuse.
 /// `value()` throws `malformed`; `*r` requires that `r` holds a value.
 template <class T>
@@ -68,7 +80,7 @@ public:
     /// What was parsed.
     result(T value) : held_(std::in_place_index<0>, std::move(value)) {}
     /// Why nothing was.
-    result(fault why) : held_(std::in_place_index<1>, why) {}
+    result(detail::fault why) : held_(std::in_place_index<1>, why) {}
 
     /// Whether there is a value.
     explicit operator bool() const noexcept { return held_.index() == 0; }
@@ -81,7 +93,7 @@ public:
     /// A member of the value, which must be there.
     const T* operator->() const noexcept { return std::get_if<0>(&held_); }
     /// Why there is no value, where there is none.
-    const fault& why() const noexcept { return *std::get_if<1>(&held_); }
+    const detail::fault& why() const noexcept { return *std::get_if<1>(&held_); }
 
     /// The value, or throws malformed. `where` names what was parsed: text, or a function that
     /// makes the text, so that none is made when all is well.
@@ -97,7 +109,7 @@ public:
     }
 
 private:
-    std::variant<T, fault> held_;
+    std::variant<T, detail::fault> held_;
 };
 
 }  // namespace sotto

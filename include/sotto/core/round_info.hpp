@@ -23,10 +23,14 @@ struct round_info {
     double packed_weight() const noexcept { return packed_share >= 0.0 ? packed_share : weight(); }
 };
 
+}  // namespace sotto
+
+namespace sotto::detail {
+
 /// The momentum that gradients carry which went through a compressor's memory.
 struct carried_momentum {
     double momentum = 0.0;  // what a velocity keeps from step to step
     bool nesterov = false;  // whether the step looks ahead along the velocity
 };
 
-}  // namespace sotto
+}  // namespace sotto::detail

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-#include "sotto/core/descriptor.hpp"
+#include "sotto/core/detail/files/descriptor.hpp"
 #include "sotto/core/errors.hpp"
 
 namespace sotto {

@@ -60,6 +60,10 @@ auto visitor_of_own(Field& field, std::string_view prefix) {
     };
 }
 
+}  // namespace sotto
+
+namespace sotto::detail {
+
 /// A visitor that takes what every visitor takes, and does nothing with it: to ask what has visit.
 struct idle_visitor {
     /// Nothing happens.
@@ -70,9 +74,13 @@ struct idle_visitor {
     void operator()(std::string_view, double&, kept = kept::alike) const noexcept {}
 };
 
+}  // namespace sotto::detail
+
+namespace sotto {
+
 /// A state that shows what is to be saved of it by `visit(field)`.
 template <class State>
-concept visitable = requires(State& state, const idle_visitor& field) {
+concept visitable = requires(State& state, const detail::idle_visitor& field) {
     state.visit(field);
 };
 

@@ -25,13 +25,21 @@ struct augmentation {
     float fill = 0.0f;         // what the padding holds, on the scale on which a model reads pixels
 };
 
+}  // namespace sotto::data
+
+namespace sotto::detail::data {
+
 /// A data set of images:
 ///   shape()   that of every example: a batch holds shape().size() floats for each
 template <class D>
-concept image_set = dataset<D> && std::same_as<typename D::batch_type, labelled_batch> &&
-    requires(const D& data) {
-    { data.shape() } -> std::same_as<example_shape>;
+concept image_set = dataset<D> &&
+    std::same_as<typename D::batch_type, sotto::data::labelled_batch> && requires(const D& data) {
+    { data.shape() } -> std::same_as<sotto::data::example_shape>;
 };
+
+}  // namespace sotto::detail::data
+
+namespace sotto::data {
 
 /// Images that are moved and mirrored at random each time that training reads them, and plain ones
 /// for an evaluation.
@@ -49,7 +57,7 @@ concept image_set = dataset<D> && std::same_as<typename D::batch_type, labelled_
 ///           arXiv:1512.03385. A fill of 0 is theirs where the set's pixels have mean 0
 template <class Set>
 class augmented {
-    static_assert(image_set<Set>,
+    static_assert(detail::data::image_set<Set>,
                   "augmented: the data must be a dataset of labelled_batch with shape(), such as "
                   "labelled_set");
 
@@ -58,16 +66,16 @@ public:
 
     /// A set of images, and how they vary.
     explicit augmented(Set set, augmentation how = {}) : set_(std::move(set)), how_(how) {
-        const example_shape shape = set_.shape();
+        const data::example_shape shape = set_.shape();
         const std::int64_t side = (std::min)(shape.height, shape.width);
-        require_option("augmented", "padding", how.padding, allowed::at_least(0).below(side),
-                       ", the smaller side of an image");
-        require_option("augmented", "fill", double{how.fill}, allowed::any_finite());
+        require_option("augmented", "padding", how.padding,
+                       detail::allowed::at_least(0).below(side), ", the smaller side of an image");
+        require_option("augmented", "fill", double{how.fill}, detail::allowed::any_finite());
     }
 
     std::int64_t size() const { return set_.size(); }
     /// Of one image.
-    example_shape shape() const { return set_.shape(); }
+    data::example_shape shape() const { return set_.shape(); }
     /// Of the set.
     std::int64_t classes() const { return set_.classes(); }
 

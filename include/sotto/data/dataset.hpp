@@ -27,6 +27,10 @@ concept dataset = requires(const D& data, std::span<const std::int64_t> indices,
     data.gather(indices, batch);
 };
 
+}  // namespace sotto
+
+namespace sotto::detail {
+
 /// A data set whose examples vary from epoch to epoch: see dataset.
 template <class D>
 concept varying_dataset = dataset<D> &&
@@ -35,13 +39,17 @@ concept varying_dataset = dataset<D> &&
     data.gather(indices, batch, draws);
 };
 
+}  // namespace sotto::detail
+
+namespace sotto {
+
 /// Reads examples as training does. `draws` is a stream of the epoch, the same for all who read of
 /// the same order: what an example looks like then depends on seed, epoch and index, and neither on
 /// the rank that reads it nor on the batch that it is in.
 template <dataset Data>
 void gather_to_train(const Data& data, std::span<const std::int64_t> indices,
                      typename Data::batch_type& batch, const random_stream& draws) {
-    if constexpr (varying_dataset<Data>)
+    if constexpr (detail::varying_dataset<Data>)
         data.gather(indices, batch, draws);
     else
         data.gather(indices, batch);

@@ -10,13 +10,11 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/core/require_option.hpp"
-#include "sotto/data/glyphs.hpp"
+#include "sotto/data/detail/glyphs.hpp"
 #include "sotto/data/labelled_set.hpp"
-#include "sotto/data/pen.hpp"
+#include "sotto/data/detail/pen.hpp"
 
-namespace sotto::data {
-
-namespace detail {
+namespace sotto::detail::data {
 
 /// The transformation of one drawing: fixed point, 4096 is one.
 struct affine {
@@ -78,7 +76,9 @@ inline void draw_digit(std::size_t digit, random_stream random, std::uint8_t* pi
     }
 }
 
-}  // namespace detail
+}  // namespace sotto::detail::data
+
+namespace sotto::data {
 
 /// Drawings of the digits 0 to 9, made up on the spot: a data set that needs no file. Each is one
 /// of three ways of writing a digit, with a shaky hand, another pen, slant, size, angle and place,
@@ -88,29 +88,41 @@ inline void draw_digit(std::size_t digit, random_stream random, std::uint8_t* pi
 ///           same on every compiler and machine
 ///   errors  invalid_option: a negative count
 inline labelled_set digits(std::int64_t count, random_stream random = random_stream{0}) {
-    require_option("digits", "count", count,
-                   allowed::at_least(0).at_most((std::numeric_limits<std::int32_t>::max)()));
-    constexpr auto size = static_cast<std::size_t>(detail::pen::side * detail::pen::side);
+    require_option(
+        "digits", "count", count,
+        detail::allowed::at_least(0).at_most((std::numeric_limits<std::int32_t>::max)()));
+    constexpr auto size =
+        static_cast<std::size_t>(detail::data::pen::side * detail::data::pen::side);
     std::vector<std::uint8_t> pixels(static_cast<std::size_t>(count) * size);
     std::vector<std::int32_t> labels(static_cast<std::size_t>(count));
     for (std::size_t i = 0; i < labels.size(); ++i) {
         random_stream own = random.split(i);
         const auto digit = static_cast<std::size_t>(own.below(10));
         labels[i] = static_cast<std::int32_t>(digit);
-        detail::draw_digit(digit, own.split("drawing"), pixels.data() + i * size);
+        detail::data::draw_digit(digit, own.split("drawing"), pixels.data() + i * size);
     }
-    return {{1, detail::pen::side, detail::pen::side}, std::move(pixels), std::move(labels)};
+    return {{1, detail::data::pen::side, detail::data::pen::side},
+            std::move(pixels),
+            std::move(labels)};
 }
+
+}  // namespace sotto::data
+
+namespace sotto::detail::data {
 
 /// Two sets of the same kind.
 struct train_and_test {
-    labelled_set train;  // to learn from
-    labelled_set test;   // to be judged by
+    sotto::data::labelled_set train;  // to learn from
+    sotto::data::labelled_set test;   // to be judged by
 };
 
+}  // namespace sotto::detail::data
+
+namespace sotto::data {
+
 /// Digits to learn from and other digits to be tested with.
-inline train_and_test digits_train_test(std::int64_t train, std::int64_t test,
-                                        random_stream random = random_stream{0}) {
+inline detail::data::train_and_test digits_train_test(std::int64_t train, std::int64_t test,
+                                                      random_stream random = random_stream{0}) {
     return {digits(train, random.split("train")), digits(test, random.split("test"))};
 }
 

@@ -15,9 +15,7 @@
 #include "sotto/data/labelled_set.hpp"
 #include "sotto/data/sampler.hpp"
 
-namespace sotto::data {
-
-namespace detail {
+namespace sotto::detail::data {
 
 /// The logarithm of Gamma(shape, 1). Of a small shape draws are nearer to 0 than doubles reach: at
 /// 0.001 half of them are below 1e-300.
@@ -37,7 +35,9 @@ inline double log_gamma_draw(random_stream& random, double shape) {
     }
 }
 
-}  // namespace detail
+}  // namespace sotto::detail::data
+
+namespace sotto::data {
 
 /// The order in which ranks are dealt their examples. Labels run out: the last rank gets what the
 /// others left.
@@ -70,7 +70,7 @@ inline std::vector<std::vector<std::int64_t>> dirichlet_split(
     if (ranks < 1)
         throw invalid_option("dirichlet_split: " + std::to_string(ranks) +
                              " ranks; at least 1 is possible");
-    require_option("dirichlet_split", "alpha", alpha, allowed::above(0.0).as_double());
+    require_option("dirichlet_split", "alpha", alpha, detail::allowed::above(0.0).as_double());
     std::vector<std::vector<std::int64_t>> left;  // of each label, shuffled
     for (std::size_t i = 0; i < labels.size(); ++i) {
         if (labels[i] < 0)
@@ -94,8 +94,8 @@ inline std::vector<std::vector<std::int64_t>> dirichlet_split(
     for (std::size_t rank = 0; rank < owned.size(); ++rank) {
         random_stream draws = random.split("mixture").split(rank);
         for (const double share : shares)
-            log_mixtures[rank].push_back(share > 0.0 ? detail::log_gamma_draw(draws, alpha * share)
-                                                     : 0.0);
+            log_mixtures[rank].push_back(
+                share > 0.0 ? detail::data::log_gamma_draw(draws, alpha * share) : 0.0);
     }
     random_stream draws = random.split("draws");
     std::vector<double> weights(left.size());
@@ -131,7 +131,7 @@ inline std::vector<std::vector<std::int64_t>> dirichlet_split(
 
 /// One rank's part of that: `fit(own_share{dirichlet_share(digits, {rank, size}, 0.1, random)},
 /// ...)`, with the same stream and order on all ranks.
-inline labelled_set dirichlet_share(const labelled_set& all, share part, double alpha,
+inline labelled_set dirichlet_share(const labelled_set& all, detail::data::share part, double alpha,
                                     random_stream random,
                                     dirichlet_order order = dirichlet_order::in_turns) {
     std::vector<std::int32_t> labels;

@@ -27,11 +27,19 @@ struct example_shape {
     friend constexpr bool operator==(const example_shape&, const example_shape&) = default;
 };
 
+}  // namespace sotto::data
+
+namespace sotto::detail::data {
+
 /// What a stored byte means: (byte - mean) * scale. The default spreads 0..255 over [0, 1].
 struct byte_scale {
     float mean = 0.0f;            // the byte that becomes 0
     float scale = 1.0f / 255.0f;  // what a step of one becomes
 };
+
+}  // namespace sotto::detail::data
+
+namespace sotto::data {
 
 /// Examples with labels in memory, as floats or as bytes that become floats when they are read. A
 /// data set in the sense of sotto::dataset. Copies, and what take, subset and with_labels make,
@@ -47,20 +55,22 @@ public:
     using batch_type = labelled_batch;
 
     /// No examples.
-    labelled_set() : labelled_set(example_shape{}, std::vector<float>{}, {}) {}
+    labelled_set() : labelled_set(data::example_shape{}, std::vector<float>{}, {}) {}
 
     /// Examples as floats, one after another, and a label each.
-    labelled_set(example_shape shape, std::vector<float> inputs, std::vector<std::int32_t> labels)
+    labelled_set(data::example_shape shape, std::vector<float> inputs,
+                 std::vector<std::int32_t> labels)
         : labelled_set(shape, memory{std::move(inputs), {}, std::move(labels), {}}) {}
 
     /// Examples as bytes, all of which mean the same.
-    labelled_set(example_shape shape, std::vector<std::uint8_t> inputs,
-                 std::vector<std::int32_t> labels, byte_scale meaning = {})
+    labelled_set(data::example_shape shape, std::vector<std::uint8_t> inputs,
+                 std::vector<std::int32_t> labels, detail::data::byte_scale meaning = {})
         : labelled_set(shape, std::move(inputs), std::move(labels), std::span(&meaning, 1)) {}
 
     /// Examples as bytes, which mean in each channel what its scale says.
-    labelled_set(example_shape shape, std::vector<std::uint8_t> inputs,
-                 std::vector<std::int32_t> labels, std::span<const byte_scale> of_channels)
+    labelled_set(data::example_shape shape, std::vector<std::uint8_t> inputs,
+                 std::vector<std::int32_t> labels,
+                 std::span<const detail::data::byte_scale> of_channels)
         : labelled_set(
               shape,
               memory{
@@ -68,7 +78,7 @@ public:
 
     std::int64_t size() const noexcept { return size_; }
     /// Of one example.
-    example_shape shape() const noexcept { return shape_; }
+    data::example_shape shape() const noexcept { return shape_; }
 
     /// One more than the largest label of the whole memory: parts of one set agree on it.
     std::int64_t classes() const noexcept { return classes_; }
@@ -152,7 +162,7 @@ private:
         std::vector<table> tables;  // what each byte means: in all channels, or in each one
     };
 
-    labelled_set(example_shape shape, memory all)
+    labelled_set(data::example_shape shape, memory all)
         : shape_(shape), size_(static_cast<std::int64_t>(all.labels.size())) {
         constexpr std::int64_t most = (std::numeric_limits<std::int32_t>::max)();
         const auto in_range = [](std::int64_t n) { return n >= 1 && n <= most; };
@@ -174,21 +184,22 @@ private:
         memory_ = std::make_shared<const memory>(std::move(all));
     }
 
-    static std::string text(example_shape s) {
+    static std::string text(data::example_shape s) {
         return std::to_string(s.channels) + " x " + std::to_string(s.height) + " x " +
                std::to_string(s.width);
     }
 
-    static std::vector<table> tables(std::span<const byte_scale> meanings, std::int64_t channels) {
+    static std::vector<table> tables(std::span<const detail::data::byte_scale> meanings,
+                                     std::int64_t channels) {
         if (meanings.size() != 1 && static_cast<std::int64_t>(meanings.size()) != channels)
             throw invalid_option("labelled_set: " + std::to_string(meanings.size()) +
                                  " byte scales for " + std::to_string(channels) +
                                  " channels; expected 1, or 1 for each channel");
-        for (const byte_scale& meaning : meanings) {
+        for (const detail::data::byte_scale& meaning : meanings) {
             require_option("labelled_set", "mean of a byte_scale", double{meaning.mean},
-                           allowed::any_finite());
+                           detail::allowed::any_finite());
             require_option("labelled_set", "scale of a byte_scale", double{meaning.scale},
-                           allowed::any_finite());
+                           detail::allowed::any_finite());
         }
         std::vector<table> all(meanings.size());
         for (std::size_t i = 0; i < all.size(); ++i)
@@ -221,7 +232,7 @@ private:
         return places_ ? (*places_)[at] : at;
     }
 
-    example_shape shape_;
+    data::example_shape shape_;
     std::int64_t first_ = 0;
     std::int64_t size_ = 0;
     std::int64_t classes_ = 0;

@@ -18,7 +18,7 @@ namespace sotto::data {
 ///   source  Zhang et al. 2017, Understanding deep learning requires rethinking generalization,
 ///           arXiv:1611.03530
 inline labelled_set noisy_labels(const labelled_set& of, double part, random_stream random) {
-    require_option("noisy_labels", "part", part, allowed::at_least(0.0).at_most(1.0));
+    require_option("noisy_labels", "part", part, detail::allowed::at_least(0.0).at_most(1.0));
     std::vector<std::int32_t> labels(static_cast<std::size_t>(of.size()));
     for (std::int64_t i = 0; i < of.size(); ++i) {
         const bool is_noise = random.uniform() < part;

@@ -12,10 +12,10 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/result.hpp"
-#include "sotto/data/gunzip.hpp"
-#include "sotto/data/idx.hpp"
+#include "sotto/data/detail/gunzip.hpp"
+#include "sotto/data/detail/idx.hpp"
 #include "sotto/data/labelled_set.hpp"
-#include "sotto/data/read_file.hpp"
+#include "sotto/data/detail/read_file.hpp"
 
 namespace sotto::data {
 
@@ -25,7 +25,7 @@ namespace sotto::data {
 ///   errors  faults as those of gunzip and parse_idx_header (offsets of the latter within the
 ///           unpacked bytes)
 inline result<bytes> unpack_idx(byte_view packed) {
-    gunzip unpacking{packed};
+    detail::data::gunzip unpacking{packed};
     std::array<std::byte, 20> start{};
     const auto magic = unpacking.read(std::span(start).first(4));
     if (!magic) return magic.why();
@@ -36,31 +36,31 @@ inline result<bytes> unpack_idx(byte_view packed) {
     if (!extents) return extents.why();
     const auto first =
         std::span<const std::byte>(start).first(static_cast<std::size_t>(*magic + *extents));
-    const auto header = parse_idx_header(first);
+    const auto header = detail::data::parse_idx_header(first);
     if (!header) return header.why();
     if (header->values / 1032 > static_cast<std::int64_t>(packed.size()))
-        return fault{4, "no more values than the packed bytes can hold", header->values};
+        return detail::fault{4, "no more values than the packed bytes can hold", header->values};
 
     bytes all(static_cast<std::size_t>(header->file_bytes()));
     std::copy(first.begin(), first.end(), all.begin());
     const auto values = unpacking.read(std::span(all).subspan(first.size()));
     if (!values) return values.why();
     if (*values != header->values)
-        return fault{header->header_bytes + *values, "values, as the header says", *values,
-                     header->values};
+        return detail::fault{header->header_bytes + *values, "values, as the header says", *values,
+                             header->values};
     const auto end = unpacking.finish();
     if (!end) return end.why();
     return all;
 }
 
 /// The values of an IDX file, packed by gzip or not: `file` is replaced by its unpacked bytes.
-inline result<idx_array> parse_idx_file(bytes& file) {
-    if (is_gzip(file)) {
+inline result<detail::data::idx_array> parse_idx_file(bytes& file) {
+    if (detail::data::is_gzip(file)) {
         auto unpacked = unpack_idx(file);
         if (!unpacked) return unpacked.why();
         file = std::move(*unpacked);
     }
-    return parse_idx(file);
+    return detail::data::parse_idx(file);
 }
 
 /// Reads a labelled image set, such as MNIST, from two IDX files, each packed by gzip or not.
@@ -70,19 +70,20 @@ inline result<idx_array> parse_idx_file(bytes& file) {
 ///           parse_idx_file, another rank, images without pixels, numbers of images and labels that
 ///           differ
 inline labelled_set read_idx(const std::filesystem::path& images_path,
-                             const std::filesystem::path& labels_path, byte_scale meaning = {}) {
-    bytes image_file = detail::read_file(images_path);
-    const idx_array images = parse_idx_file(image_file).value(images_path.string());
+                             const std::filesystem::path& labels_path,
+                             detail::data::byte_scale meaning = {}) {
+    bytes image_file = detail::data::read_file(images_path);
+    const detail::data::idx_array images = parse_idx_file(image_file).value(images_path.string());
     const auto& [n, b, c, d] = images.header.extents;
     if (images.header.rank < 3)
         throw malformed(images_path.string(), {3, "rank 3 or 4 for images", images.header.rank});
-    const example_shape shape =
-        images.header.rank == 3 ? example_shape{1, b, c} : example_shape{b, c, d};
+    const data::example_shape shape =
+        images.header.rank == 3 ? data::example_shape{1, b, c} : data::example_shape{b, c, d};
     if (shape.size() == 0)
         throw malformed(images_path.string(), {8, "images with at least one pixel", 0});
 
-    bytes label_file = detail::read_file(labels_path);
-    const idx_array labels = parse_idx_file(label_file).value(labels_path.string());
+    bytes label_file = detail::data::read_file(labels_path);
+    const detail::data::idx_array labels = parse_idx_file(label_file).value(labels_path.string());
     if (labels.header.rank != 1)
         throw malformed(labels_path.string(), {3, "rank 1 for labels", labels.header.rank});
     if (labels.header.extents[0] != n)

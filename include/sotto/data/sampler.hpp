@@ -15,7 +15,7 @@
 #include "sotto/core/random.hpp"
 #include "sotto/core/require_option.hpp"
 
-namespace sotto::data {
+namespace sotto::detail::data {
 
 /// Which part of the data a rank reads: of an epoch's order, every count-th example from the
 /// index-th on. A count of 0 is no part at all.
@@ -42,9 +42,14 @@ struct shard {
     friend constexpr bool operator==(const shard&, const shard&) = default;
 };
 
+}  // namespace sotto::detail::data
+
+namespace sotto::data {
+
 /// How so many examples are dealt to shards by a run's seed: the same text wherever they are dealt
 /// alike, and so another text where what is one's may be another's too.
-inline std::string deal_of(const shard& of, std::uint64_t seed, std::int64_t examples) {
+inline std::string deal_of(const detail::data::shard& of, std::uint64_t seed,
+                           std::int64_t examples) {
     if (of.whole()) return "all to everybody";
     std::string text = std::to_string(examples) + " to " + std::to_string(of.count) + " shards, ";
     sotto::detail::append_number(text, of.common);
@@ -59,6 +64,10 @@ inline std::string deal_of(const shard& of, std::uint64_t seed, std::int64_t exa
 ///           `dealing` are everybody's, the others go round
 ///   cost    begin_epoch O(size);  16 bytes an example for one share, 8 (1 + 1 / count) in general,
 ///           of a shard 8 more;
+}  // namespace sotto::data
+
+namespace sotto::detail::data {
+
 ///           no allocation later
 ///   errors  invalid_option: size < 0, batch_size < 1, a share that is neither 0 of 0 nor
 ///           0 <= index < count, a shard that is not 0 <= index < count with a part in common from
@@ -156,4 +165,4 @@ private:
     std::vector<std::int64_t> own_;
 };
 
-}  // namespace sotto::data
+}  // namespace sotto::detail::data

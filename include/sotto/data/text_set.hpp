@@ -41,20 +41,20 @@ public:
     using batch_type = labelled_batch;
 
     /// With the text's own characters as the vocabulary. `name` is what errors call the text.
-    explicit text_set(std::string_view text, text_windows windows = {},
+    explicit text_set(std::string_view text, data::text_windows windows = {},
                       std::string_view name = "text")
         : text_set(text, data::vocabulary(text), windows, name) {}
 
     /// By a vocabulary that was made before, as of the text trained on.
-    text_set(std::string_view text, const data::vocabulary& known, text_windows windows = {},
+    text_set(std::string_view text, const data::vocabulary& known, data::text_windows windows = {},
              std::string_view name = "text")
         : memory_(std::make_shared<const memory>(
               memory{known, known.encode(text).value([&] { return std::string(name); }),
                      std::string(name)})),
           characters_(static_cast<std::int64_t>(text.size())),
           windows_(windows) {
-        require_option("text_set", "length", windows_.length, allowed::at_least(1));
-        require_option("text_set", "stride", windows_.stride, allowed::at_least(0),
+        require_option("text_set", "length", windows_.length, detail::allowed::at_least(1));
+        require_option("text_set", "stride", windows_.stride, detail::allowed::at_least(0),
                        ", where 0 is the length");
         if (windows_.stride == 0) windows_.stride = windows_.length;
         require_a_window();
@@ -124,21 +124,29 @@ private:
     std::shared_ptr<const memory> memory_;
     std::int64_t first_ = 0;
     std::int64_t characters_;
-    text_windows windows_;
+    data::text_windows windows_;
 };
+
+}  // namespace sotto::data
+
+namespace sotto::detail::data {
 
 /// Two parts of one text.
 struct train_and_validation {
-    text_set train;       // its beginning
-    text_set validation;  // the rest
+    sotto::data::text_set train;       // its beginning
+    sotto::data::text_set validation;  // the rest
 };
+
+}  // namespace sotto::detail::data
+
+namespace sotto::data {
 
 /// The first part of a text to learn from, and the rest to be validated with.
 ///   math    train: the first floor(share x characters)
 ///   errors  invalid_option: a share that is not between 0 and 1, a part shorter than one window
 ///           and the character behind it
-inline train_and_validation split(const text_set& text, double share = 0.9) {
-    require_option("split", "share", share, allowed::above(0.0).below(1.0));
+inline detail::data::train_and_validation split(const text_set& text, double share = 0.9) {
+    require_option("split", "share", share, detail::allowed::above(0.0).below(1.0));
     const auto first = static_cast<std::int64_t>(share * static_cast<double>(text.characters()));
     return {text.part(0, first), text.part(first, text.characters() - first)};
 }

@@ -42,8 +42,8 @@ public:
         for (std::size_t i = 0; i < text.size(); ++i) {
             const std::int16_t id = ids_[index(text[i])];
             if (id == absent)
-                return fault{static_cast<std::int64_t>(i), "a character of the vocabulary",
-                             static_cast<std::int64_t>(index(text[i]))};
+                return detail::fault{static_cast<std::int64_t>(i), "a character of the vocabulary",
+                                     static_cast<std::int64_t>(index(text[i]))};
             ids[i] = static_cast<std::uint8_t>(id);
         }
         return ids;

@@ -28,7 +28,9 @@ concept distillation_loss = std::copy_constructible<L> &&
     { options.gradient(logits, outputs, logits, share, out) } -> std::same_as<double>;
 };
 
-namespace detail {
+}  // namespace sotto
+
+namespace sotto::detail {
 
 /// Rows of so many outputs, after every size has been checked.
 inline std::size_t checked_rows(const char* where, std::size_t logits, std::size_t outputs,
@@ -49,6 +51,4 @@ inline double checked_temperature(const char* where, const double& temperature) 
     return temperature;
 }
 
-}  // namespace detail
-
-}  // namespace sotto
+}  // namespace sotto::detail

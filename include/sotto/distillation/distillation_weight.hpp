@@ -8,7 +8,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/require_option.hpp"
 
-namespace sotto {
+namespace sotto::detail {
 
 /// What the distillation loss weighs beside the labels' own, which weighs 1.
 ///   at(step) -> double   after so many steps with teachers: finite and at least 0
@@ -20,11 +20,12 @@ concept distillation_weight = std::copy_constructible<W> &&
     options.check();
 };
 
-namespace detail {
 inline void check_weight(const char* policy, const double& weight) {
     require_option(policy, "weight", weight, allowed::at_least(0.0));
 }
-}  // namespace detail
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// Always the same.
 ///   source  Anil et al. 2018, arXiv:1804.03235: 1
@@ -52,7 +53,7 @@ struct ramped_weight {
     /// Throws invalid_option: a weight below 0 or not finite, steps below 1.
     void check() const {
         detail::check_weight("ramped_weight", weight);
-        require_option("ramped_weight", "steps", steps, allowed::at_least(1));
+        require_option("ramped_weight", "steps", steps, detail::allowed::at_least(1));
     }
     void describe(auto&& field) const {
         field("weight", weight);
@@ -75,7 +76,7 @@ struct decayed_weight {
     /// Throws invalid_option: a weight below 0 or not finite, a half-life below 1.
     void check() const {
         detail::check_weight("decayed_weight", weight);
-        require_option("decayed_weight", "half_life", half_life, allowed::at_least(1));
+        require_option("decayed_weight", "half_life", half_life, detail::allowed::at_least(1));
     }
     void describe(auto&& field) const {
         field("weight", weight);

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "sotto/distillation/covering.hpp"
+#include "sotto/distillation/detail/covering.hpp"
 
 namespace sotto {
 

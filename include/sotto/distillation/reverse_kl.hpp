@@ -68,7 +68,7 @@ private:
     static constexpr const char* name = "reverse_kl";
 
     double checked() const {
-        require_option(name, "floor", floor, allowed::above(0.0).below(1.0));
+        require_option(name, "floor", floor, detail::allowed::above(0.0).below(1.0));
         return detail::checked_temperature(name, temperature);
     }
 

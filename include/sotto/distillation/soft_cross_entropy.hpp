@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "sotto/distillation/covering.hpp"
+#include "sotto/distillation/detail/covering.hpp"
 
 namespace sotto {
 

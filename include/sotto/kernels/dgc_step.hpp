@@ -6,12 +6,12 @@
 #include <span>
 
 #include "sotto/core/config.hpp"
-#include "sotto/kernels/momentum.hpp"
-#include "sotto/kernels/require.hpp"
+#include "sotto/kernels/detail/update/momentum.hpp"
+#include "sotto/kernels/detail/simd/require.hpp"
 #include "sotto/kernels/select_top_k.hpp"
-#include "sotto/kernels/sources.hpp"
+#include "sotto/kernels/detail/top_k/sources.hpp"
 
-namespace sotto::kernels {
+namespace sotto::detail::kernels {
 
 /// The arrays of a step, all of one size. `next_*` may be the same memory as `velocity` and
 /// `accumulated`: then they are updated in place.
@@ -27,13 +27,14 @@ struct dgc_buffers {
     bool streams = false;
 };
 
-inline namespace SOTTO_UNIT {
+}  // namespace sotto::detail::kernels
 
-namespace detail {
+namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
 template <bool Nesterov>
-selection step_and_select(const momentum_step& step, const dgc_buffers& buffers, std::size_t k,
-                          bool mask, top_k_search& search, const probable_thresholds* guess) {
+sotto::kernels::selection step_and_select(const momentum_step& step, const dgc_buffers& buffers,
+                                          std::size_t k, bool mask, top_k_search& search,
+                                          const probable_thresholds* guess) {
     using source = momentum_source<Nesterov>;
     const selected_part<source> part{
         {{step.momentum, step.gradient_scale, buffers.gradient.data(), buffers.velocity.data(),
@@ -48,8 +49,10 @@ selection step_and_select(const momentum_step& step, const dgc_buffers& buffers,
 }
 
 template <class Index>
-selection run_step(const momentum_step& step, const dgc_buffers& buffers, std::int64_t k, bool mask,
-                   basic_top_k_scratch<Index>& scratch, const probable_thresholds* guess) {
+sotto::kernels::selection run_step(const momentum_step& step, const dgc_buffers& buffers,
+                                   std::int64_t k, bool mask,
+                                   sotto::kernels::basic_top_k_scratch<Index>& scratch,
+                                   const probable_thresholds* guess) {
     const std::size_t n = buffers.gradient.size();
     require_size_of({"gradient", n},
                     {{"velocity", buffers.velocity.size()},
@@ -69,7 +72,10 @@ selection run_step(const momentum_step& step, const dgc_buffers& buffers, std::i
                          : step_and_select<false>(step, buffers, wanted, mask, search, guess);
 }
 
-}  // namespace detail
+}  // namespace sotto::detail::kernels::inline SOTTO_UNIT
+
+namespace sotto::kernels {
+inline namespace SOTTO_UNIT {
 
 /// A whole step of Deep Gradient Compression but for the message: accumulates, selects, masks.
 ///   math    u' = m u + s g;  v' = v + u', with Nesterov v' = v + (m u' + s g);
@@ -86,19 +92,22 @@ selection run_step(const momentum_step& step, const dgc_buffers& buffers, std::i
 ///           selected: see first_non_finite and scale_and_sum_squares in reductions.hpp
 ///   source  Lin et al. 2018, Deep Gradient Compression, arXiv:1712.01887, algorithm 4
 template <std::same_as<std::uint32_t> Index>
-selection dgc_step(const momentum_step& step, const dgc_buffers& buffers, std::int64_t k, bool mask,
+selection dgc_step(const detail::kernels::momentum_step& step,
+                   const detail::kernels::dgc_buffers& buffers, std::int64_t k, bool mask,
                    basic_top_k_scratch<Index>& scratch) {
-    return detail::run_step(step, buffers, k, mask, scratch, nullptr);
+    return detail::kernels::run_step(step, buffers, k, mask, scratch, nullptr);
 }
 
 /// The same, to the last bit, with the threshold of the last step on these buffers if 4,096 values
 /// agree with it.
 template <std::same_as<std::uint32_t> Index>
-selection dgc_step(const momentum_step& step, const dgc_buffers& buffers, std::int64_t k, bool mask,
-                   basic_top_k_scratch<Index>& scratch, carried_threshold& carried) {
-    const selection found =
-        detail::run_step(step, buffers, k, mask, scratch, detail::insides::guess_of(carried));
-    detail::insides::learn(carried, scratch, k);
+selection dgc_step(const detail::kernels::momentum_step& step,
+                   const detail::kernels::dgc_buffers& buffers, std::int64_t k, bool mask,
+                   basic_top_k_scratch<Index>& scratch,
+                   detail::kernels::carried_threshold& carried) {
+    const selection found = detail::kernels::run_step(step, buffers, k, mask, scratch,
+                                                      detail::kernels::insides::guess_of(carried));
+    detail::kernels::insides::learn(carried, scratch, k);
     return found;
 }
 

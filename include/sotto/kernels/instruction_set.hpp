@@ -29,6 +29,16 @@ namespace sotto::kernels {
 ///   avx512    f, bw, dq and vl
 enum class instruction_set : std::uint8_t { baseline, sse4_2, avx2, avx512 };
 
+}  // namespace sotto::kernels
+
+namespace sotto::detail::kernels {
+
+using sotto::kernels::instruction_set;
+
+}  // namespace sotto::detail::kernels
+
+namespace sotto::kernels {
+
 inline namespace SOTTO_UNIT {
 
 /// As SOTTO_ISA spells it.
@@ -37,7 +47,10 @@ constexpr std::string_view name_of(instruction_set set) noexcept {
     return names[static_cast<std::size_t>(set)];
 }
 
-namespace detail {
+}  // namespace SOTTO_UNIT
+}  // namespace sotto::kernels
+
+namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
 #if defined(SOTTO_DISPATCHES)
 /// AVX2 with all that processors which have it have as well: FMA, F16C, BMI.
@@ -69,13 +82,15 @@ inline instruction_set processor_instruction_set() noexcept {
 /// The set that SOTTO_ISA asks for; `found`, the widest there is, where it asks for nothing, for
 /// more or for an unknown name. Of the last two it complains in a line, unless it already has.
 ///   shape   asked: null or empty if nothing is asked for
-inline instruction_set obey_sotto_isa(const char* asked, instruction_set found,
-                                      std::FILE* complaints,
-                                      std::atomic_flag& has_complained) noexcept {
+inline sotto::kernels::instruction_set obey_sotto_isa(const char* asked,
+                                                      sotto::kernels::instruction_set found,
+                                                      std::FILE* complaints,
+                                                      std::atomic_flag& has_complained) noexcept {
     if (asked == nullptr || *asked == '\0') return found;
     bool known = false;
-    for (const auto set : {instruction_set::baseline, instruction_set::sse4_2,
-                           instruction_set::avx2, instruction_set::avx512}) {
+    for (const auto set :
+         {sotto::kernels::instruction_set::baseline, sotto::kernels::instruction_set::sse4_2,
+          sotto::kernels::instruction_set::avx2, sotto::kernels::instruction_set::avx512}) {
         if (name_of(set) != asked) continue;
         if (set <= found) return set;
         known = true;
@@ -100,7 +115,10 @@ inline instruction_set obey_sotto_isa(const char* asked, instruction_set found,
     return found;
 }
 
-}  // namespace detail
+}  // namespace sotto::detail::kernels::inline SOTTO_UNIT
+
+namespace sotto::kernels {
+inline namespace SOTTO_UNIT {
 
 /// The widest set that this processor and its operating system have. The environment variable
 /// SOTTO_ISA (baseline, sse4_2, avx2, avx512) can only lower it. It is read once in each unit.
@@ -108,13 +126,17 @@ inline instruction_set obey_sotto_isa(const char* asked, instruction_set found,
 /// in a program.
 inline instruction_set best_instruction_set() noexcept {
     static const instruction_set best = [] {
-        return detail::obey_sotto_isa(std::getenv("SOTTO_ISA"), detail::processor_instruction_set(),
-                                      stderr, sotto::detail::has_complained_of_sotto_isa);
+        return detail::kernels::obey_sotto_isa(std::getenv("SOTTO_ISA"),
+                                               detail::kernels::processor_instruction_set(), stderr,
+                                               sotto::detail::has_complained_of_sotto_isa);
     }();
     return best;
 }
 
-namespace detail {
+}  // namespace SOTTO_UNIT
+}  // namespace sotto::kernels
+
+namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
 // What a kernel calls becomes part of these functions: its body everywhere, the operations of the
 // set (operations.hpp) wherever the compiler optimises.
@@ -122,23 +144,26 @@ namespace detail {
 template <class Kernel, class... Arguments>
 SOTTO_AVX512 [[gnu::noinline, gnu::flatten]] auto run_avx512(
     const Arguments&... arguments) noexcept {
-    return Kernel::template run<instruction_set::avx512>(arguments...);
+    return Kernel::template run<sotto::kernels::instruction_set::avx512>(arguments...);
 }
 template <class Kernel, class... Arguments>
 SOTTO_AVX2 [[gnu::noinline, gnu::flatten]] auto run_avx2(const Arguments&... arguments) noexcept {
-    return Kernel::template run<instruction_set::avx2>(arguments...);
+    return Kernel::template run<sotto::kernels::instruction_set::avx2>(arguments...);
 }
 template <class Kernel, class... Arguments>
 SOTTO_SSE42 [[gnu::noinline, gnu::flatten]] auto run_sse4_2(
     const Arguments&... arguments) noexcept {
-    return Kernel::template run<instruction_set::sse4_2>(arguments...);
+    return Kernel::template run<sotto::kernels::instruction_set::sse4_2>(arguments...);
 }
 template <class Kernel, class... Arguments>
 [[gnu::noinline, gnu::flatten]] auto run_baseline(const Arguments&... arguments) noexcept {
-    return Kernel::template run<instruction_set::baseline>(arguments...);
+    return Kernel::template run<sotto::kernels::instruction_set::baseline>(arguments...);
 }
 
-}  // namespace detail
+}  // namespace sotto::detail::kernels::inline SOTTO_UNIT
+
+namespace sotto::kernels {
+inline namespace SOTTO_UNIT {
 
 /// Runs a kernel as it was compiled for the set: `Kernel::run<Set>(arguments...)`, a function
 /// marked SOTTO_INLINE that calls nothing which is not, or is an operation of that set.
@@ -146,15 +171,15 @@ template <class Kernel, class... Arguments>
 auto run_on(instruction_set set, const Arguments&... arguments) noexcept {
 #if defined(SOTTO_DISPATCHES)
     switch (set) {
-        case instruction_set::avx512: return detail::run_avx512<Kernel>(arguments...);
-        case instruction_set::avx2: return detail::run_avx2<Kernel>(arguments...);
-        case instruction_set::sse4_2: return detail::run_sse4_2<Kernel>(arguments...);
+        case instruction_set::avx512: return detail::kernels::run_avx512<Kernel>(arguments...);
+        case instruction_set::avx2: return detail::kernels::run_avx2<Kernel>(arguments...);
+        case instruction_set::sse4_2: return detail::kernels::run_sse4_2<Kernel>(arguments...);
         case instruction_set::baseline: break;
     }
 #else
     static_cast<void>(set);
 #endif
-    return detail::run_baseline<Kernel>(arguments...);
+    return detail::kernels::run_baseline<Kernel>(arguments...);
 }
 
 /// The same for the widest set.

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "sotto/core/config.hpp"
-#include "sotto/kernels/require.hpp"
+#include "sotto/kernels/detail/simd/require.hpp"
 #include "sotto/kernels/select_top_k.hpp"
-#include "sotto/kernels/top_k_search.hpp"
-#include "sotto/kernels/uninitialised.hpp"
+#include "sotto/kernels/detail/top_k/top_k_search.hpp"
+#include "sotto/kernels/detail/simd/uninitialised.hpp"
 
 namespace sotto::kernels::inline SOTTO_UNIT {
 
@@ -21,16 +21,17 @@ namespace sotto::kernels::inline SOTTO_UNIT {
 template <std::same_as<std::uint32_t> Index>
 class basic_many_top_k_scratch {
 private:
-    friend detail::insides;
+    friend detail::kernels::insides;
 
     static constexpr const char *of_each = "select_top_k_of_each", *of_all = "select_top_k_of_all";
 
     /// Of each tensor.
     std::span<const selection> select(std::span<const std::span<const float>> tensors,
                                       std::span<const std::int64_t> k, nan_policy nans) {
-        detail::require_size_of({"tensors", tensors.size()}, {{"k", k.size()}}, of_each);
+        detail::kernels::require_size_of({"tensors", tensors.size()}, {{"k", k.size()}}, of_each);
         for (std::size_t t = 0; t < tensors.size(); ++t)
-            detail::check_top_k(tensors[t].size(), k[t], detail::narrow_max, of_each, t);
+            detail::kernels::check_top_k(tensors[t].size(), k[t], detail::kernels::narrow_max,
+                                         of_each, t);
         const auto total =
             static_cast<std::size_t>(std::accumulate(k.begin(), k.end(), std::int64_t{0}));
         places_.reserve(total);
@@ -54,18 +55,19 @@ private:
         parts_.clear();
         std::size_t n = 0;
         for (std::size_t t = 0; t < tensors.size(); ++t) {
-            detail::check_top_k(tensors[t].size(), 0, detail::narrow_max, of_all, t);
+            detail::kernels::check_top_k(tensors[t].size(), 0, detail::kernels::narrow_max, of_all,
+                                         t);
             parts_.push_back({{tensors[t].data()}, tensors[t].size()});
             n += tensors[t].size();
         }
-        detail::check_top_k(n, k, detail::wide_max, of_all);
+        detail::kernels::check_top_k(n, k, detail::kernels::wide_max, of_all);
         search_.reserve(n, static_cast<std::size_t>(k), false, parts_.size());
         found_.assign(tensors.size(), {});
         if (k == 0) return found_;
         search_.run(std::span<const part>(parts_), static_cast<std::size_t>(k), nullptr);
         if (nans == nan_policy::refuse && search_.has_nan())
             for (std::size_t t = 0; t < tensors.size(); ++t)
-                detail::refuse_nan(tensors[t], 0, of_all, t);
+                detail::kernels::refuse_nan(tensors[t], 0, of_all, t);
         for (std::size_t t = 0, from = 0; t < tensors.size(); from = search_.ends()[t++]) {
             const std::size_t count = search_.ends()[t] - from;
             found_[t] = {{search_.places() + from, count}, {search_.values() + from, count}};
@@ -75,20 +77,20 @@ private:
 
     selection of_one(std::span<const float> tensor, std::int64_t k, std::size_t t,
                      nan_policy nans) {
-        const selection found =
-            detail::select(detail::whole(tensor), k, search_, nullptr, nan_policy::largest);
+        const selection found = detail::kernels::select(detail::kernels::whole(tensor), k, search_,
+                                                        nullptr, nan_policy::largest);
         if (k > 0 && nans == nan_policy::refuse && search_.has_nan())
-            detail::refuse_nan(tensor, 0, of_each, t);
+            detail::kernels::refuse_nan(tensor, 0, of_each, t);
         return found;
     }
 
-    using part = detail::selected_part<detail::plain_source>;
+    using part = detail::kernels::selected_part<detail::kernels::plain_source>;
 
-    detail::top_k_search search_;
+    detail::kernels::top_k_search search_;
     std::vector<part> parts_;
     std::vector<selection> found_;
-    uninitialised<std::uint32_t> places_;
-    uninitialised<float> values_;
+    detail::kernels::uninitialised<std::uint32_t> places_;
+    detail::kernels::uninitialised<float> values_;
 };
 /// For tensors of up to 2^32 values.
 using many_top_k_scratch = basic_many_top_k_scratch<std::uint32_t>;
@@ -98,10 +100,10 @@ using many_top_k_scratch = basic_many_top_k_scratch<std::uint32_t>;
 ///           until the next call
 ///   errors  as select_top_k
 template <class Index>
-std::span<const basic_selection<Index>> select_top_k_of_each(
+std::span<const detail::kernels::basic_selection<Index>> select_top_k_of_each(
     std::span<const std::span<const float>> tensors, std::span<const std::int64_t> k,
     basic_many_top_k_scratch<Index>& scratch, nan_policy nans = nan_policy::refuse) {
-    return detail::insides::select(scratch, tensors, k, nans);
+    return detail::kernels::insides::select(scratch, tensors, k, nans);
 }
 
 /// The k entries of largest magnitude of all tensors together, told tensor by tensor; of equal
@@ -111,10 +113,10 @@ std::span<const basic_selection<Index>> select_top_k_of_each(
 ///   cost    one read of all tensors, as a rule: one sample and one threshold serve them all
 ///   errors  as select_top_k
 template <class Index>
-std::span<const basic_selection<Index>> select_top_k_of_all(
+std::span<const detail::kernels::basic_selection<Index>> select_top_k_of_all(
     std::span<const std::span<const float>> tensors, std::int64_t k,
     basic_many_top_k_scratch<Index>& scratch, nan_policy nans = nan_policy::refuse) {
-    return detail::insides::select(scratch, tensors, k, nans);
+    return detail::kernels::insides::select(scratch, tensors, k, nans);
 }
 
 }  // namespace sotto::kernels::inline SOTTO_UNIT

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "sotto/core/config.hpp"
-#include "sotto/kernels/largest_index.hpp"
-#include "sotto/kernels/require.hpp"
+#include "sotto/kernels/detail/top_k/largest_index.hpp"
+#include "sotto/kernels/detail/simd/require.hpp"
 
-namespace sotto::kernels {
+namespace sotto::detail::kernels {
 
 /// Values at some places of a longer vector. The places are 32-bit numbers, as wherever values are
 /// selected: a tensor has at most 2^32, and a model of more has several.
@@ -19,9 +19,9 @@ struct sparse_values {
     std::span<const float> values;           // one for each
 };
 
-inline namespace SOTTO_UNIT {
+}  // namespace sotto::detail::kernels
 
-namespace detail {
+namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
 inline void check_indices(const sparse_values& entries, std::size_t message, std::size_t size) {
     const auto& indices = entries.indices;
@@ -53,7 +53,10 @@ inline void add_entries(const sparse_values& entries, float* sum) noexcept {
     for (; j < count; ++j) sum[indices[j]] += values[j];
 }
 
-}  // namespace detail
+}  // namespace sotto::detail::kernels::inline SOTTO_UNIT
+
+namespace sotto::kernels {
+inline namespace SOTTO_UNIT {
 
 /// Adds the messages to a dense vector, one after the other: in the order of ranks, every rank gets
 /// the same bits. An index may come more than once, in one message and in several.
@@ -62,19 +65,22 @@ inline void add_entries(const sparse_values& entries, float* sum) noexcept {
 ///   cost    O(entries): a line of the sum each, where they are far apart
 ///   errors  invalid_option, before anything is added: an index that is not below the size, with
 ///           the position of the first; unless every message has as many values as indices
-inline void add_sparse(std::span<float> sum, std::span<const sparse_values> messages) {
+inline void add_sparse(std::span<float> sum,
+                       std::span<const detail::kernels::sparse_values> messages) {
     for (std::size_t m = 0; m < messages.size(); ++m)
-        detail::check_indices(messages[m], m, sum.size());
-    for (const sparse_values& entries : messages) detail::add_entries(entries, sum.data());
+        detail::kernels::check_indices(messages[m], m, sum.size());
+    for (const detail::kernels::sparse_values& entries : messages)
+        detail::kernels::add_entries(entries, sum.data());
 }
 
 /// The same for messages in braces, of which there may be none.
-inline void add_sparse(std::span<float> sum, std::initializer_list<sparse_values> messages) {
+inline void add_sparse(std::span<float> sum,
+                       std::initializer_list<detail::kernels::sparse_values> messages) {
     add_sparse(sum, std::span(messages.begin(), messages.size()));
 }
 
 /// The same for one message.
-inline void add_sparse(std::span<float> sum, const sparse_values& message) {
+inline void add_sparse(std::span<float> sum, const detail::kernels::sparse_values& message) {
     add_sparse(sum, std::span(&message, 1));
 }
 

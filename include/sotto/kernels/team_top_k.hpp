@@ -9,17 +9,17 @@
 #include <vector>
 
 #include "sotto/core/config.hpp"
-#include "sotto/kernels/keep_top.hpp"
-#include "sotto/kernels/magnitude.hpp"
-#include "sotto/kernels/rank_magnitude.hpp"
-#include "sotto/kernels/require.hpp"
-#include "sotto/kernels/sample.hpp"
+#include "sotto/kernels/detail/top_k/keep_top.hpp"
+#include "sotto/kernels/detail/top_k/magnitude.hpp"
+#include "sotto/kernels/detail/top_k/rank_magnitude.hpp"
+#include "sotto/kernels/detail/simd/require.hpp"
+#include "sotto/kernels/detail/top_k/sample.hpp"
 #include "sotto/kernels/select_top_k.hpp"
-#include "sotto/kernels/sources.hpp"
+#include "sotto/kernels/detail/top_k/sources.hpp"
 #include "sotto/kernels/thread_team.hpp"
-#include "sotto/kernels/top_k_search.hpp"
-#include "sotto/kernels/unfused.hpp"
-#include "sotto/kernels/uninitialised.hpp"
+#include "sotto/kernels/detail/top_k/top_k_search.hpp"
+#include "sotto/kernels/detail/simd/unfused.hpp"
+#include "sotto/kernels/detail/simd/uninitialised.hpp"
 
 namespace sotto::kernels::inline SOTTO_UNIT {
 
@@ -30,30 +30,33 @@ public:
     /// Takes what selecting k of n values by so many threads needs.
     void reserve(std::int64_t n, std::int64_t k, int threads) {
         constexpr auto function = "team_top_k_scratch::reserve";
-        detail::check_top_k(static_cast<std::size_t>(n), k, detail::narrow_max, function);
-        if (threads < 1) detail::refuse(function, detail::given("threads", threads), "at least 1");
+        detail::kernels::check_top_k(static_cast<std::size_t>(n), k, detail::kernels::narrow_max,
+                                     function);
+        if (threads < 1)
+            detail::kernels::refuse(function, detail::kernels::given("threads", threads),
+                                    "at least 1");
         const auto size = static_cast<std::size_t>(n), wanted = static_cast<std::size_t>(k);
         const auto count = static_cast<std::size_t>(threads);
         if (members_.size() < count) members_ = std::vector<member_state>(count);
         // The first member's is also for one thread alone: it takes over where a sample misleads.
-        const std::size_t share = detail::top_k_search::room_for(size / count + 1, wanted);
+        const std::size_t share = detail::kernels::top_k_search::room_for(size / count + 1, wanted);
         for (std::size_t m = 0; m < count; ++m) {
             members_[m].search.reserve(m == 0 ? size : size / count + 1, wanted, false);
-            members_[m].inside.reserve(share + detail::lanes_max);
+            members_[m].inside.reserve(share + detail::kernels::lanes_max);
         }
-        joined_.reserve(count * share + detail::lanes_max);
+        joined_.reserve(count * share + detail::kernels::lanes_max);
         ranker_.reserve(count * share);
         places_.reserve(wanted);
         values_.reserve(wanted);
     }
 
 private:
-    friend detail::insides;
+    friend detail::kernels::insides;
 
     selection select(std::span<const float> values, std::int64_t k, thread_team& team,
                      nan_policy nans) {
         const std::size_t n = values.size(), wanted = static_cast<std::size_t>(k);
-        detail::check_top_k(n, k);
+        detail::kernels::check_top_k(n, k);
         if (k == 0) return {};
         reserve(static_cast<std::int64_t>(n), k, team.size());
         if (team.size() == 1 || n < shared_min) return alone(values, k, nans);
@@ -64,9 +67,9 @@ private:
             member(0).search.sample_elsewhere();
             return alone(values, k, nans);
         }
-        const detail::ranked_magnitude least = rank(team);
+        const detail::kernels::ranked_magnitude least = rank(team);
         const bool nan = keep(least, team);
-        if (nan && nans == nan_policy::refuse) detail::refuse_nan(values);
+        if (nan && nans == nan_policy::refuse) detail::kernels::refuse_nan(values);
         return {{places_.data(), wanted}, {values_.data(), wanted}};
     }
 
@@ -74,20 +77,22 @@ private:
     static constexpr std::size_t shared_min = 65536;
 
     struct alignas(64) member_state {
-        detail::top_k_search search;
-        uninitialised<float> inside;  // candidates near the last that is chosen
-        detail::range_counts counts;
-        detail::keep_request request;
+        detail::kernels::top_k_search search;
+        detail::kernels::uninitialised<float> inside;  // candidates near the last that is chosen
+        detail::kernels::range_counts counts;
+        detail::kernels::keep_request request;
         bool nan = false;
     };
 
     member_state& member(int m) noexcept { return members_[static_cast<std::size_t>(m)]; }
 
     selection alone(std::span<const float> values, std::int64_t k, nan_policy nans) {
-        return detail::select(detail::whole(values), k, member(0).search, nullptr, nans);
+        return detail::kernels::select(detail::kernels::whole(values), k, member(0).search, nullptr,
+                                       nans);
     }
 
-    detail::selected_part<detail::plain_source> part_of(int m, int members) const noexcept {
+    detail::kernels::selected_part<detail::kernels::plain_source> part_of(
+        int m, int members) const noexcept {
         const std::size_t n = values_to_select_.size();
         const auto from = n * static_cast<std::size_t>(m) / static_cast<std::size_t>(members);
         const auto to = n * static_cast<std::size_t>(m + 1) / static_cast<std::size_t>(members);
@@ -95,25 +100,27 @@ private:
     }
 
     /// Each member samples its own part, the first one judges.
-    detail::probable_thresholds estimate(thread_team& team) {
+    detail::kernels::probable_thresholds estimate(thread_team& team) {
         const std::size_t n = values_to_select_.size();
-        const std::size_t sampled = detail::threshold_sampler::sample_size(n) /
-                                    static_cast<std::size_t>(team.size()) / detail::sample_line;
-        detail::threshold_sampler& sampler = member(0).search.sampler();
+        const std::size_t sampled = detail::kernels::threshold_sampler::sample_size(n) /
+                                    static_cast<std::size_t>(team.size()) /
+                                    detail::kernels::sample_line;
+        detail::kernels::threshold_sampler& sampler = member(0).search.sampler();
         float* const room = sampler.room();
         const std::uint64_t attempt = member(0).search.attempt();
         team.run([&](int m) {
             const auto part = part_of(m, team.size());
-            run_unfused<detail::take_sample<detail::plain_source>>(
+            detail::kernels::run_unfused<
+                detail::kernels::take_sample<detail::kernels::plain_source>>(
                 best_instruction_set(), part.source, part.first, part.size, sampled, attempt,
-                room + static_cast<std::size_t>(m) * sampled * detail::sample_line);
+                room + static_cast<std::size_t>(m) * sampled * detail::kernels::sample_line);
         });
         const std::size_t count =
-            sampled * detail::sample_line * static_cast<std::size_t>(team.size());
+            sampled * detail::kernels::sample_line * static_cast<std::size_t>(team.size());
         return sampler.judge({room, count}, n, wanted_, 1.0, false);
     }
 
-    void collect(const detail::probable_thresholds& start, thread_team& team) {
+    void collect(const detail::kernels::probable_thresholds& start, thread_team& team) {
         const std::size_t n = values_to_select_.size();
         team.run(
             [&](int m) { member(m).search.run_share(part_of(m, team.size()), n, wanted_, start); });
@@ -126,14 +133,14 @@ private:
     }
 
     /// The last that is chosen among all candidates: members take out those near it.
-    detail::ranked_magnitude rank(thread_team& team) {
+    detail::kernels::ranked_magnitude rank(thread_team& team) {
         near_ = range_near(team);
         team.run([&](int m) {
-            const detail::candidates all = member(m).search.everything();
-            member(m).counts = run_unfused<detail::extract_range>(
+            const detail::kernels::candidates all = member(m).search.everything();
+            member(m).counts = detail::kernels::run_unfused<detail::kernels::extract_range>(
                 best_instruction_set(), all.values, all.count, near_, member(m).inside.data());
         });
-        detail::range_counts counts;
+        detail::kernels::range_counts counts;
         for (int m = 0; m < team.size(); ++m) {
             counts.above += member(m).counts.above;
             counts.inside += member(m).counts.inside;
@@ -145,43 +152,44 @@ private:
             std::copy_n(member(m).inside.data(), member(m).counts.inside, joined_.data() + count);
             count += member(m).counts.inside;
         }
-        detail::ranked_magnitude least =
+        detail::kernels::ranked_magnitude least =
             ranker_.rank({joined_.data(), count}, wanted_ - counts.above);
         least.above += counts.above;
         return least;
     }
 
     /// Where a sample of the candidates misled.
-    detail::ranked_magnitude rank_all(thread_team& team) {
+    detail::kernels::ranked_magnitude rank_all(thread_team& team) {
         const std::size_t count = total(team);
         std::size_t to = 0;
         for (int m = 0; m < team.size(); ++m) {
-            const detail::candidates all = member(m).search.everything();
+            const detail::kernels::candidates all = member(m).search.everything();
             std::copy_n(all.values, all.count, joined_.data() + to);
             to += all.count;
         }
         return ranker_.rank({joined_.data(), count}, wanted_);
     }
 
-    detail::magnitude_range range_near(thread_team& team) {
+    detail::kernels::magnitude_range range_near(thread_team& team) {
         const std::size_t count = total(team);
         std::array<std::uint32_t, 512> sample;
         const std::size_t share = sample.size() / static_cast<std::size_t>(team.size());
         std::size_t sampled = 0;
         for (int m = 0; m < team.size(); ++m) {
-            const detail::candidates all = member(m).search.everything();
+            const detail::kernels::candidates all = member(m).search.everything();
             const std::size_t mine = (std::min)(all.count, share);
             for (std::size_t i = 0; i < mine; ++i)
-                sample[sampled++] = detail::magnitude_of(all.values[i * all.count / mine]);
+                sample[sampled++] = detail::kernels::magnitude_of(all.values[i * all.count / mine]);
         }
-        return magnitude_ranker::probable_range({sample.data(), sampled}, count, wanted_);
+        return detail::kernels::magnitude_ranker::probable_range({sample.data(), sampled}, count,
+                                                                 wanted_);
     }
 
     /// Members write what they keep behind each other.
-    bool keep(const detail::ranked_magnitude& least, thread_team& team) {
+    bool keep(const detail::kernels::ranked_magnitude& least, thread_team& team) {
         std::size_t to = 0, ties = wanted_ - least.above;
         for (int m = 0; m < team.size(); ++m) {
-            const detail::range_counts exact = count_at(m, least.magnitude);
+            const detail::kernels::range_counts exact = count_at(m, least.magnitude);
             const std::size_t mine = (std::min)(ties, exact.inside);
             const std::size_t end = to + exact.above + mine;
             member(m).request = {.last = member(m).search.everything().count,
@@ -193,9 +201,9 @@ private:
             ties -= mine;
         }
         team.run([&](int m) {
-            using kernel = detail::keep_top<detail::plain_source, false>;
-            const auto progress = run_unfused<kernel>(
-                best_instruction_set(), detail::plain_source{values_to_select_.data()},
+            using kernel = detail::kernels::keep_top<detail::kernels::plain_source, false>;
+            const auto progress = detail::kernels::run_unfused<kernel>(
+                best_instruction_set(), detail::kernels::plain_source{values_to_select_.data()},
                 member(m).search.everything(), member(m).request);
             member(m).nan = progress.nan;
         });
@@ -205,14 +213,15 @@ private:
     }
 
     /// How many candidates of a member are above a magnitude, and how many equal to it.
-    detail::range_counts count_at(int m, std::uint32_t magnitude) {
-        const detail::candidates all = member(m).search.everything();
+    detail::kernels::range_counts count_at(int m, std::uint32_t magnitude) {
+        const detail::kernels::candidates all = member(m).search.everything();
         const bool is_near = near_.lowest <= magnitude && magnitude <= near_.highest;
         const float* const from = is_near ? member(m).inside.data() : all.values;
         const std::size_t count = is_near ? member(m).counts.inside : all.count;
-        detail::range_counts counts = run_unfused<detail::extract_range>(
-            best_instruction_set(), from, count, detail::magnitude_range{magnitude, magnitude},
-            joined_.data());
+        detail::kernels::range_counts counts =
+            detail::kernels::run_unfused<detail::kernels::extract_range>(
+                best_instruction_set(), from, count,
+                detail::kernels::magnitude_range{magnitude, magnitude}, joined_.data());
         if (is_near) counts.above += member(m).counts.above;
         return counts;
     }
@@ -220,10 +229,10 @@ private:
     std::vector<member_state> members_;
     std::span<const float> values_to_select_;
     std::size_t wanted_ = 0;
-    detail::magnitude_range near_;
-    magnitude_ranker ranker_;
-    uninitialised<float> joined_, values_;
-    uninitialised<std::uint32_t> places_;
+    detail::kernels::magnitude_range near_;
+    detail::kernels::magnitude_ranker ranker_;
+    detail::kernels::uninitialised<float> joined_, values_;
+    detail::kernels::uninitialised<std::uint32_t> places_;
 };
 /// For up to 2^32 values.
 using team_top_k_scratch = basic_team_top_k_scratch<std::uint32_t>;
@@ -234,10 +243,11 @@ using team_top_k_scratch = basic_team_top_k_scratch<std::uint32_t>;
 ///           threads meet four times
 ///   errors  as select_top_k
 template <class Index>
-basic_selection<Index> select_top_k(std::span<const float> values, std::int64_t k,
-                                    basic_team_top_k_scratch<Index>& scratch, thread_team& team,
-                                    nan_policy nans = nan_policy::refuse) {
-    return detail::insides::select(scratch, values, k, team, nans);
+detail::kernels::basic_selection<Index> select_top_k(std::span<const float> values, std::int64_t k,
+                                                     basic_team_top_k_scratch<Index>& scratch,
+                                                     thread_team& team,
+                                                     nan_policy nans = nan_policy::refuse) {
+    return detail::kernels::insides::select(scratch, values, k, team, nans);
 }
 
 }  // namespace sotto::kernels::inline SOTTO_UNIT

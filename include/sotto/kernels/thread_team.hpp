@@ -12,8 +12,8 @@
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/owner_process.hpp"
-#include "sotto/core/thread.hpp"
+#include "sotto/core/detail/processes/owner_process.hpp"
+#include "sotto/core/detail/processes/thread.hpp"
 
 namespace sotto::kernels {
 

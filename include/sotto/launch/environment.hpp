@@ -15,15 +15,15 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/core/descriptor.hpp"
+#include "sotto/core/detail/files/descriptor.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/host_port.hpp"
+#include "sotto/core/detail/text/host_port.hpp"
 #include "sotto/core/placement.hpp"
-#include "sotto/core/print_line.hpp"
+#include "sotto/core/detail/text/print_line.hpp"
 #include "sotto/core/printable.hpp"
-#include "sotto/launch/interfaces.hpp"
-#include "sotto/launch/node_list.hpp"
-#include "sotto/launch/system_calls.hpp"
+#include "sotto/launch/detail/interfaces.hpp"
+#include "sotto/launch/detail/node_list.hpp"
+#include "sotto/launch/detail/system_calls.hpp"
 
 /// Where a process stands in a job, and processes that are started and watched as its ranks.
 namespace sotto::launch {
@@ -31,13 +31,15 @@ namespace sotto::launch {
 /// What an environment variable holds; nothing if it is not set, or empty.
 using variables = std::function<std::optional<std::string>(const char* name)>;
 
+}  // namespace sotto::launch
+
+namespace sotto::detail::launch {
+
 /// What was found, and what a person should know about it.
 struct detection {
     placement place;                     // which rank this is, and where the job meets
     std::vector<std::string> remarks{};  // for a person to read, a sentence each
 };
-
-namespace detail {
 
 inline constexpr std::string_view slurm = "Slurm";
 
@@ -89,7 +91,7 @@ inline std::int64_t read_number(const char* name, const std::string& text, std::
 }
 
 /// Reads what a launcher tells; nothing if it did not start this process.
-inline std::optional<placement> told_by(const launcher& by, const variables& get) {
+inline std::optional<placement> told_by(const launcher& by, const sotto::launch::variables& get) {
     const auto rank = get(by.rank);
     if (!rank) return std::nullopt;
     placement place;
@@ -116,7 +118,7 @@ inline std::optional<placement> told_by(const launcher& by, const variables& get
 }
 
 /// A size without a rank: a variable was forgotten, and every process would train alone.
-inline void require_no_size(const variables& get) {
+inline void require_no_size(const sotto::launch::variables& get) {
     constexpr std::array<const char*, 2> pairs[] = {{"SOTTO_SIZE", "SOTTO_RANK"},
                                                     {"WORLD_SIZE", "RANK"}};
     for (const auto& [size, rank] : pairs)
@@ -126,7 +128,7 @@ inline void require_no_size(const variables& get) {
 }
 
 /// What srun tells, where it started this process.
-inline std::optional<placement> told_by_slurm(const variables& get) {
+inline std::optional<placement> told_by_slurm(const sotto::launch::variables& get) {
     if (!get("SLURM_STEP_NUM_TASKS")) return std::nullopt;
     return told_by(*std::find_if(std::begin(launchers), std::end(launchers),
                                  [](const launcher& by) { return by.name == slurm; }),
@@ -135,7 +137,8 @@ inline std::optional<placement> told_by_slurm(const variables& get) {
 
 /// Of PMI or PMIx, which srun speaks where --mpi asks for it, as mpiexec does: what srun tells,
 /// which knows the nodes. mpiexec says how many ranks are here; srun does not.
-inline std::optional<placement> srun_instead_of(const placement& told, const variables& get) {
+inline std::optional<placement> srun_instead_of(const placement& told,
+                                                const sotto::launch::variables& get) {
     if (told.launcher != std::string_view("PMI") && told.launcher != std::string_view("PMIx"))
         return std::nullopt;
     auto by_slurm = told_by_slurm(get);
@@ -146,7 +149,7 @@ inline std::optional<placement> srun_instead_of(const placement& told, const var
 }
 
 /// The port that rank 0 listens on.
-inline void find_port(placement& place, const variables& get) {
+inline void find_port(placement& place, const sotto::launch::variables& get) {
     const auto take = [&](const char* name) {
         const auto text = get(name);
         if (text) place.port = static_cast<std::uint16_t>(read_number(name, *text, 1, 65535));
@@ -167,7 +170,7 @@ inline void find_port(placement& place, const variables& get) {
 /// Takes the address of rank 0 from a variable, and its port where one stands behind it. Whether
 /// the variable is set.
 ///   errors  invalid_option: it is no host, or `port_name` has another port
-inline bool take_address(placement& place, const variables& get, const char* name,
+inline bool take_address(placement& place, const sotto::launch::variables& get, const char* name,
                          const char* port_name) {
     const auto text = get(name);
     if (!text) return false;
@@ -190,7 +193,7 @@ inline bool take_address(placement& place, const variables& get, const char* nam
 
 /// Where rank 0 is, for those whose launcher says so. Where all are on this machine that is
 /// loopback, whatever else it is called, or the address that was chosen for it.
-inline void find_address(placement& place, const variables& get) {
+inline void find_address(placement& place, const sotto::launch::variables& get) {
     const bool told = take_address(place, get, "SOTTO_ADDRESS", "SOTTO_PORT");
     std::vector<std::string> nodes;
     if (place.launcher == slurm)
@@ -219,7 +222,9 @@ inline void find_address(placement& place, const variables& get) {
         std::to_string(place.port) + " is taken");
 }
 
-}  // namespace detail
+}  // namespace sotto::detail::launch
+
+namespace sotto::launch {
 
 /// The rank and the job of this process, from the variables of its launcher: SOTTO_RANK,
 /// SOTTO_SIZE, SOTTO_ADDRESS (perhaps with a port, as [::1]:29500), SOTTO_PORT; torchrun, Horovod,
@@ -229,17 +234,17 @@ inline void find_address(placement& place, const variables& get) {
 ///   errors  invalid_option: a variable that is no such number; nobody's, and yet SOTTO_SIZE or
 ///           WORLD_SIZE; several machines and nobody says where rank 0 is; two launchers that
 ///           disagree on the rank in a job of one size, so that neither can be the other's
-inline detection detect(const variables& get) {
-    detection found;
+inline detail::launch::detection detect(const variables& get) {
+    detail::launch::detection found;
     found.place.launcher = "nobody";
     std::vector<placement> all;  // that differ, the innermost first
-    for (const detail::launcher& by : detail::launchers) {
+    for (const detail::launch::launcher& by : detail::launch::launchers) {
         // What runs within a job of Slurm inherits its variables, whoever started it.
-        if (!all.empty() && by.name == detail::slurm) break;
-        auto told =
-            by.name == detail::slurm ? detail::told_by_slurm(get) : detail::told_by(by, get);
+        if (!all.empty() && by.name == detail::launch::slurm) break;
+        auto told = by.name == detail::launch::slurm ? detail::launch::told_by_slurm(get)
+                                                     : detail::launch::told_by(by, get);
         if (!told) continue;
-        if (const auto srun = detail::srun_instead_of(*told, get)) told = srun;
+        if (const auto srun = detail::launch::srun_instead_of(*told, get)) told = srun;
         const bool is_new = std::none_of(all.begin(), all.end(), [&](const placement& other) {
             return told->rank == other.rank && told->size == other.size;
         });
@@ -259,15 +264,16 @@ inline detection detect(const variables& get) {
     }
     if (!all.empty()) found.place = all.front();
     if (const auto choice = get("SOTTO_INTERFACE"))
-        found.place.bind = address_of_interface(*choice, interfaces_of_this_machine());
+        found.place.bind =
+            address_of_interface(*choice, detail::launch::interfaces_of_this_machine());
     if (all.empty()) {
-        detail::require_no_size(get);
+        detail::launch::require_no_size(get);
         found.remarks.push_back(
             "no launcher and no SOTTO_RANK says which rank this is: it trains alone, rank 0 of 1");
         return found;
     }
-    detail::find_port(found.place, get);
-    detail::find_address(found.place, get);
+    detail::launch::find_port(found.place, get);
+    detail::launch::find_address(found.place, get);
     return found;
 }
 
@@ -276,8 +282,8 @@ inline detection detect(const variables& get) {
 ///   errors  as detect; io_failure: /dev/null cannot be opened
 inline placement from_environment() {
     if (!sotto::detail::open_standard_streams())
-        detail::refuse_by_system("/dev/null cannot be opened");
-    detection found = detect([](const char* name) -> std::optional<std::string> {
+        detail::launch::refuse_by_system("/dev/null cannot be opened");
+    detail::launch::detection found = detect([](const char* name) -> std::optional<std::string> {
         const char* const value = std::getenv(name);
         if (value == nullptr || *value == '\0') return std::nullopt;
         return value;

@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "sotto/core/descriptor.hpp"
+#include "sotto/core/detail/files/descriptor.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/launch/ending.hpp"
-#include "sotto/launch/job_mark.hpp"
-#include "sotto/launch/local_run.hpp"
-#include "sotto/launch/reserved_port.hpp"
+#include "sotto/launch/detail/ending.hpp"
+#include "sotto/launch/detail/job_mark.hpp"
+#include "sotto/launch/detail/local_run.hpp"
+#include "sotto/launch/detail/reserved_port.hpp"
 #include "sotto/launch/supervision.hpp"
-#include "sotto/launch/system_calls.hpp"
+#include "sotto/launch/detail/system_calls.hpp"
 
 namespace sotto::launch {
 
@@ -23,14 +23,16 @@ namespace sotto::launch {
 struct local_processes {
     int size = 1;                        // ranks
     std::vector<std::string> command{};  // the program, as a shell finds it, and its arguments
-    patience grace{};                    // how long ranks may go on once one failed
+    detail::launch::patience grace{};    // how long ranks may go on once one failed
     bool keep_going = false;             // when a rank fails the others are left alone
     std::string job{};                   // its name, see run
     int out = STDOUT_FILENO;             // where the ranks' lines go
     int err = STDERR_FILENO;             // and what they complain of
 };
 
-namespace detail {
+}  // namespace sotto::launch
+
+namespace sotto::detail::launch {
 
 inline constexpr const char* job_name_variable = "SOTTO_JOB_NAME";
 
@@ -49,7 +51,9 @@ inline std::string name_of_job(const std::string& given, const job_mark& mark) {
     return name;
 }
 
-}  // namespace detail
+}  // namespace sotto::detail::launch
+
+namespace sotto::launch {
 
 /// Runs a job to its end; returns the first failure, or nothing where all ranks ended with 0. A
 /// rank that ended with exit_code::output_incomplete has done its work: the others go on, and it is
@@ -85,16 +89,16 @@ inline std::string name_of_job(const std::string& given, const job_mark& mark) {
 ///           cannot be run, no process reads its output any more, or the system has no process,
 ///           file or port left. All ranks are then killed. output_incomplete: the job ended well,
 ///           but a disk was full or failed and part of its output was dropped
-inline std::optional<ending> run(const local_processes& job) {
+inline std::optional<detail::launch::ending> run(const local_processes& job) {
     if (job.size < 1 || job.size > 4096)
         throw invalid_option("launch: " + std::to_string(job.size) +
                              " processes; 1 to 4096 are possible on one machine");
     if (job.command.empty()) throw invalid_option("launch: there is no command to run");
     if (!sotto::detail::open_standard_streams())
-        detail::refuse_by_system("/dev/null cannot be opened");
-    const reserved_port port;
-    detail::local_run ranks(job.command, job.grace, job.keep_going, job.out, job.err);
-    const std::string name = detail::name_of_job(job.job, ranks.mark());
+        detail::launch::refuse_by_system("/dev/null cannot be opened");
+    const detail::launch::reserved_port port;
+    detail::launch::local_run ranks(job.command, job.grace, job.keep_going, job.out, job.err);
+    const std::string name = detail::launch::name_of_job(job.job, ranks.mark());
     const auto number = [](int of) { return std::to_string(of); };
     for (int rank = 0; rank < job.size; ++rank)
         ranks.start({{"SOTTO_RANK", number(rank)},
@@ -103,7 +107,7 @@ inline std::optional<ending> run(const local_processes& job) {
                      {"SOTTO_LOCAL_SIZE", number(job.size)},
                      {"SOTTO_ADDRESS", "127.0.0.1"},
                      {"SOTTO_PORT", number(port.number())},
-                     {detail::job_name_variable, name}});
+                     {detail::launch::job_name_variable, name}});
     return ranks.run();
 }
 

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "sotto/core/clock.hpp"
-#include "sotto/launch/ending.hpp"
+#include "sotto/launch/detail/ending.hpp"
 
-namespace sotto::launch {
+namespace sotto::detail::launch {
 
 /// How long the ranks of a job may go on once one of them failed.
 struct patience {
@@ -19,6 +19,10 @@ struct patience {
     duration until_terminate = std::chrono::seconds(5);
     duration until_kill = std::chrono::seconds(5);  // from then on until SIGKILL
 };
+
+}  // namespace sotto::detail::launch
+
+namespace sotto::launch {
 
 /// What is to be done with the ranks of a job, from how they end and what signals come: it sends
 /// nothing itself, and is told the time.
@@ -31,15 +35,17 @@ struct patience {
 class supervision {
 public:
     /// A job of so many ranks, all of which run.
-    supervision(int size, const patience& given, bool keeps_going = false)
+    supervision(int size, const detail::launch::patience& given, bool keeps_going = false)
         : running_(size), patience_(given), keeps_going_(keeps_going) {}
 
     /// Ranks that have not ended.
     int running() const noexcept { return running_; }
     /// The failure that counts as the first, if there was one.
-    const std::optional<ending>& first_failure() const noexcept { return first_; }
+    const std::optional<detail::launch::ending>& first_failure() const noexcept { return first_; }
     /// That one, or else the first rank whose output is incomplete; nothing if there is none.
-    const std::optional<ending>& outcome() const noexcept { return first_ ? first_ : lacking_; }
+    const std::optional<detail::launch::ending>& outcome() const noexcept {
+        return first_ ? first_ : lacking_;
+    }
 
     /// These ended since the last time; the lowest that failed counts as the first.
     ///
@@ -50,11 +56,11 @@ public:
     /// A rank that a signal ended did not end because of others. Its connections are closed before
     /// it is told of, so that others may have noticed, and failed by it, sooner: one that a signal
     /// ended so little later counts as the first in place of one that ended by itself.
-    void ended(std::span<const ending> together, time_point now) {
+    void ended(std::span<const detail::launch::ending> together, time_point now) {
         running_ -= static_cast<int>(together.size());
         const bool first_of_all = !first_;
         if (first_of_all) failed_ = now;
-        for (const ending& one : together) {
+        for (const detail::launch::ending& one : together) {
             if (one.lacks_output() && !lacking_) lacking_ = one;
             if (one.lacks_output() || !one.failed()) continue;
             if (!first_ || is_the_cause(one, now - failed_)) first_ = one;
@@ -96,7 +102,7 @@ private:
     static constexpr duration until_told_of = std::chrono::seconds(1);
 
     /// In place of the first failure that is known, so much later.
-    bool is_the_cause(const ending& one, duration later) const noexcept {
+    bool is_the_cause(const detail::launch::ending& one, duration later) const noexcept {
         if (sent_ || one.certainty() <= first_->certainty()) return false;
         return later <= (first_->certainty() == 0
                              ? std::max<duration>(patience_.until_terminate, until_told_of)
@@ -106,10 +112,10 @@ private:
     void plan(int signal, time_point at) { planned_ = plan_of{signal, at}; }
 
     int running_;
-    patience patience_;
+    detail::launch::patience patience_;
     bool keeps_going_;
-    std::optional<ending> first_;
-    std::optional<ending> lacking_;  // the first whose output is incomplete
+    std::optional<detail::launch::ending> first_;
+    std::optional<detail::launch::ending> lacking_;  // the first whose output is incomplete
     std::optional<plan_of> planned_;
     time_point failed_{};  // when the first did
     bool was_told_ = false;

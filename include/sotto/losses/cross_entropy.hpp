@@ -7,7 +7,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/losses/loss.hpp"
-#include "sotto/losses/surprise.hpp"
+#include "sotto/losses/detail/surprise.hpp"
 
 namespace sotto {
 
@@ -50,7 +50,8 @@ private:
     static constexpr const char* name = "cross_entropy";
 
     void check() const {
-        require_option(name, "label_smoothing", label_smoothing, allowed::at_least(0.0).below(1.0));
+        require_option(name, "label_smoothing", label_smoothing,
+                       detail::allowed::at_least(0.0).below(1.0));
     }
 
     // sum t (z - top)

@@ -10,9 +10,7 @@
 
 #include "sotto/core/errors.hpp"
 
-namespace sotto {
-
-namespace detail {
+namespace sotto::detail {
 
 /// Counts labels, in any number of parts.
 class label_counts {
@@ -59,7 +57,9 @@ concept labelled_data = requires(const D& data, std::span<const std::int64_t> in
     { batch.labels() } -> std::convertible_to<std::span<const std::int32_t>>;
 };
 
-}  // namespace detail
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// How often each output is the label: what smoothed_cross_entropy smooths towards.
 ///   math    f[j] = labels that are j / labels

@@ -25,7 +25,9 @@ concept loss = std::copy_constructible<L> &&
     { options.gradient(logits, labels, out) } -> std::same_as<double>;
 };
 
-namespace detail {
+}  // namespace sotto
+
+namespace sotto::detail {
 
 /// Outputs per example, after every size and label has been checked.
 inline std::size_t checked_outputs(const char* where, std::span<const float> logits,
@@ -51,6 +53,4 @@ inline void check_gradient_size(const char* where, std::size_t logits, std::size
                              ", one for each logit");
 }
 
-}  // namespace detail
-
-}  // namespace sotto
+}  // namespace sotto::detail

@@ -12,7 +12,7 @@
 #include "sotto/core/random.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/losses/loss.hpp"
-#include "sotto/losses/surprise.hpp"
+#include "sotto/losses/detail/surprise.hpp"
 
 namespace sotto {
 
@@ -70,12 +70,12 @@ private:
     }
 
     void check(std::size_t logits, std::size_t labels) const {
-        require_option(name, "smoothing", smoothing, allowed::at_least(0.0).below(1.0));
+        require_option(name, "smoothing", smoothing, detail::allowed::at_least(0.0).below(1.0));
         if (towards.empty())
             refuse("towards has no frequencies", "one for each output, see frequencies_of");
         double sum = 0.0;
         for (std::size_t j = 0; j < towards.size(); ++j) {
-            if (!allowed::at_least(0.0).holds(towards[j]))
+            if (!detail::allowed::at_least(0.0).holds(towards[j]))
                 refuse("the frequency of output " + std::to_string(j) + " is " +
                            std::to_string(towards[j]),
                        "at least 0 and finite");

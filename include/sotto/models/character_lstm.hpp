@@ -24,13 +24,19 @@ struct character_lstm_options {
     std::int64_t length = 64;   // characters of an example
 };
 
-namespace detail {
-inline auto character_lstm_layers(std::int64_t vocabulary, const character_lstm_options& options) {
-    return nn::chain{nn::embedding{.vocabulary = vocabulary, .width = options.width},
-                     nn::lstm{.hidden = options.hidden, .layers = options.layers},
-                     nn::rowwise{nn::dense{.outputs = vocabulary, .start = nn::start::glorot}}};
+}  // namespace sotto::models
+
+namespace sotto::detail::models {
+inline auto character_lstm_layers(std::int64_t vocabulary,
+                                  const sotto::models::character_lstm_options& options) {
+    return sotto::nn::chain{
+        sotto::nn::embedding{.vocabulary = vocabulary, .width = options.width},
+        sotto::nn::lstm{.hidden = options.hidden, .layers = options.layers},
+        sotto::nn::rowwise{sotto::nn::dense{.outputs = vocabulary, .start = nn::start::glorot}}};
 }
-}  // namespace detail
+}  // namespace sotto::detail::models
+
+namespace sotto::models {
 
 /// A language model that reads characters and says at each which one comes next:
 /// `character_lstm model{65, {.length = 100}}`.
@@ -40,13 +46,14 @@ inline auto character_lstm_layers(std::int64_t vocabulary, const character_lstm_
 ///   errors  invalid_option: a count below 1; a character that is not in the vocabulary
 ///   source  Graves 2013, Generating sequences with recurrent neural networks, arXiv:1308.0850
 template <class Loss = cross_entropy>
-class character_lstm : public sequential<decltype(detail::character_lstm_layers(1, {})), Loss> {
+class character_lstm
+    : public sequential<decltype(detail::models::character_lstm_layers(1, {})), Loss> {
 public:
     /// For a vocabulary of so many characters.
     explicit character_lstm(std::int64_t vocabulary, character_lstm_options options = {},
                             Loss criterion = {})
-        : sequential<decltype(detail::character_lstm_layers(1, {})), Loss>(
-              {options.length, 1, 1}, detail::character_lstm_layers(vocabulary, options),
+        : sequential<decltype(detail::models::character_lstm_layers(1, {})), Loss>(
+              {options.length, 1, 1}, detail::models::character_lstm_layers(vocabulary, options),
               std::move(criterion), options.length) {}
 };
 

@@ -12,15 +12,15 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
-#include "sotto/core/finite.hpp"
+#include "sotto/core/detail/memory/finite.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/data/dataset.hpp"
 #include "sotto/distillation/softened.hpp"
 #include "sotto/losses/loss.hpp"
 #include "sotto/models/gradient_source.hpp"
-#include "sotto/models/predict_with.hpp"
+#include "sotto/models/detail/predict_with.hpp"
 
-namespace sotto {
+namespace sotto::detail {
 
 /// One training of a model: what it learnt, and what it keeps besides (running statistics).
 struct ensemble_member {
@@ -34,6 +34,10 @@ struct ensemble_scores {
     double accuracy = 0.0;    // the part of the labels that are likeliest to it; NaN without labels
     std::int64_t labels = 0;  // that were asked about
 };
+
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// Several trainings of one model, asked together: `ensemble both{model, {{a, {}}, {b, {}}}}`.
 ///   math    p = 1/n sum of softmax(logits of member k): the mean of probabilities, so that its
@@ -55,12 +59,12 @@ public:
     using batch_type = typename Model::batch_type;
 
     /// Takes the members; the model lends what computes.
-    ensemble(Model& model, std::vector<ensemble_member> members)
+    ensemble(Model& model, std::vector<detail::ensemble_member> members)
         : model_(model), members_(std::move(members)) {
         if (members_.empty())
             throw invalid_option("ensemble: there are no members; expected at least 1");
         std::size_t buffers = 0;
-        if constexpr (with_buffers<Model>) buffers = model.buffers().size();
+        if constexpr (detail::with_buffers<Model>) buffers = model.buffers().size();
         for (std::size_t k = 0; k < members_.size(); ++k) {
             require(k, "parameters", members_[k].parameters.size(),
                     static_cast<std::size_t>(model.layout().size()));
@@ -75,7 +79,7 @@ public:
     /// Probabilities; valid until the next call.
     std::span<const float> predict(const batch_type& batch) {
         begin(batch);
-        for (const ensemble_member& member : members_) ask(member, batch, [](auto&&...) {});
+        for (const detail::ensemble_member& member : members_) ask(member, batch, [](auto&&...) {});
         return mean_;
     }
 
@@ -91,7 +95,7 @@ public:
     }
 
     /// How good it is on the labels of a batch.
-    ensemble_scores evaluate(const batch_type& batch) {
+    detail::ensemble_scores evaluate(const batch_type& batch) {
         sums total;
         add(total, batch);
         return total.mean();
@@ -99,7 +103,7 @@ public:
 
     /// How good it is on the labels of a whole data set, read so many examples at a time.
     template <dataset Data>
-    ensemble_scores evaluate(const Data& data, std::int64_t batch_size = 256) {
+    detail::ensemble_scores evaluate(const Data& data, std::int64_t batch_size = 256) {
         sums total;
         read(data, batch_size, [&](const batch_type& batch) { add(total, batch); });
         return total.mean();
@@ -110,7 +114,7 @@ private:
         double surprise = 0.0;
         std::int64_t right = 0, labels = 0;
 
-        ensemble_scores mean() const noexcept {
+        detail::ensemble_scores mean() const noexcept {
             const double count = static_cast<double>(labels);
             return {labels == 0 ? 0.0 : surprise / count,
                     labels == 0 ? std::numeric_limits<double>::quiet_NaN()
@@ -134,8 +138,8 @@ private:
     /// Adds what a member says to the mean; sees(row, logits, p) of each row, p being the
     /// distribution of these logits.
     template <class Sees>
-    void ask(const ensemble_member& member, const batch_type& batch, Sees sees) {
-        const auto logits = predict_with(model_, member.parameters, member.buffers, batch);
+    void ask(const detail::ensemble_member& member, const batch_type& batch, Sees sees) {
+        const auto logits = detail::predict_with(model_, member.parameters, member.buffers, batch);
         const auto width = static_cast<std::size_t>(outputs());
         const double share = 1.0 / static_cast<double>(members_.size());
         for (std::size_t i = 0; i < batch.labels().size(); ++i) {
@@ -150,7 +154,7 @@ private:
     /// log(exp a + exp b).
     static double log_sum(double a, double b) noexcept {
         if (a < b) std::swap(a, b);
-        return is_infinite(b) ? a : a + std::log1p(std::exp(b - a));
+        return detail::is_infinite(b) ? a : a + std::log1p(std::exp(b - a));
     }
 
     /// Logarithms are summed as such: a label that is as good as impossible has a loss all the
@@ -160,7 +164,7 @@ private:
         const std::span<const std::int32_t> labels = batch.labels();
         detail::checked_outputs("ensemble", mean_, labels);
         logs_.assign(labels.size(), -std::numeric_limits<double>::infinity());
-        for (const ensemble_member& member : members_)
+        for (const detail::ensemble_member& member : members_)
             ask(member, batch,
                 [&](std::size_t i, std::span<const float> row, const detail::softened& p) {
                     logs_[i] = log_sum(logs_[i], p.log(row[static_cast<std::size_t>(labels[i])]));
@@ -179,7 +183,7 @@ private:
     void read(const Data& data, std::int64_t batch_size, Use use) {
         static_assert(std::is_same_v<typename Data::batch_type, batch_type>,
                       "ensemble: the data set's batch_type is not the one that the model reads");
-        require_option("ensemble", "batch_size", batch_size, allowed::at_least(1));
+        require_option("ensemble", "batch_size", batch_size, detail::allowed::at_least(1));
         std::vector<std::int64_t> indices;
         for (std::int64_t from = 0, size = data.size(); from < size; from += batch_size) {
             indices.clear();
@@ -191,7 +195,7 @@ private:
     }
 
     Model& model_;
-    std::vector<ensemble_member> members_;
+    std::vector<detail::ensemble_member> members_;
     std::vector<float> mean_;   // probabilities of the last batch
     std::vector<double> logs_;  // of those of its labels, summed over members
     batch_type batch_;          // of a data set

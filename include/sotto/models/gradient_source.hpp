@@ -7,13 +7,13 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
 
-namespace sotto {
-
-namespace detail {
+namespace sotto::detail {
 struct ready_probe {
     void operator()(const tensor&) const {}
 };
-}  // namespace detail
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// Where gradients come from. It holds no parameters: it is handed a span and computes the gradient
 /// there, so that strategies may ask for it at any point (an average, a teacher, the parameters a
@@ -51,13 +51,17 @@ concept gradient_source = requires(M& model, const M& fixed, std::span<const flo
     { model.gradient(parameters, batch, out, on_ready) } -> std::convertible_to<double>;
 };
 
-namespace detail {
+}  // namespace sotto
+
+namespace sotto::detail {
 /// Gives a model the time in which gradients travel.
 template <gradient_source Model, class Advance>
 void use_the_time(Model& model, Advance advance) {
     if constexpr (requires { model.meanwhile(advance); }) model.meanwhile(advance);
 }
-}  // namespace detail
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// A gradient source that classifies: it shows the logits it computed on the way, and accepts a
 /// gradient with respect to them from elsewhere (a teacher). Batches show their labels.
@@ -78,6 +82,10 @@ concept predictor = gradient_source<M> &&
     { batch.labels() } -> std::convertible_to<std::span<const std::int32_t>>;
 };
 
+}  // namespace sotto
+
+namespace sotto::detail {
+
 /// A gradient source with buffers: see gradient_source.
 template <class M>
 concept with_buffers = requires(M& model, const M& fixed) {
@@ -86,4 +94,4 @@ concept with_buffers = requires(M& model, const M& fixed) {
     model.reset_buffers();
 };
 
-}  // namespace sotto
+}  // namespace sotto::detail

@@ -13,23 +13,23 @@
 #include "sotto/nn/relu.hpp"
 #include "sotto/nn/shape.hpp"
 
-namespace sotto::models {
-
-namespace detail {
+namespace sotto::detail::models {
 // Pooling before relu gives the same as after it and leaves relu a quarter of the values.
 inline auto lenet_layers(std::int64_t classes) {
     using nn::start;
-    return nn::chain{nn::conv2d{.channels = 8, .kernel = 5, .start = start::lecun},
-                     nn::max_pool2d{},
-                     nn::relu{},
-                     nn::conv2d{.channels = 32, .kernel = 5, .start = start::lecun},
-                     nn::max_pool2d{},
-                     nn::relu{},
-                     nn::dense{.outputs = 128},
-                     nn::relu{},
-                     nn::dense{.outputs = classes, .start = start::glorot}};
+    return sotto::nn::chain{sotto::nn::conv2d{.channels = 8, .kernel = 5, .start = start::lecun},
+                            sotto::nn::max_pool2d{},
+                            sotto::nn::relu{},
+                            sotto::nn::conv2d{.channels = 32, .kernel = 5, .start = start::lecun},
+                            sotto::nn::max_pool2d{},
+                            sotto::nn::relu{},
+                            sotto::nn::dense{.outputs = 128},
+                            sotto::nn::relu{},
+                            sotto::nn::dense{.outputs = classes, .start = start::glorot}};
 }
-}  // namespace detail
+}  // namespace sotto::detail::models
+
+namespace sotto::models {
 
 /// A small convolutional network for small images: `lenet model{}` for 28 x 28 pixels and ten
 /// classes.
@@ -39,12 +39,12 @@ inline auto lenet_layers(std::int64_t classes) {
 ///   source  after LeCun, Bottou, Bengio, Haffner 1998, Gradient-based learning applied to document
 ///           recognition
 template <class Loss = cross_entropy>
-class lenet : public sequential<decltype(detail::lenet_layers(10)), Loss> {
+class lenet : public sequential<decltype(detail::models::lenet_layers(10)), Loss> {
 public:
     /// For images of this shape and so many classes.
     explicit lenet(nn::shape input = {1, 28, 28}, std::int64_t classes = 10, Loss criterion = {})
-        : sequential<decltype(detail::lenet_layers(10)), Loss>(input, detail::lenet_layers(classes),
-                                                               std::move(criterion)) {}
+        : sequential<decltype(detail::models::lenet_layers(10)), Loss>(
+              input, detail::models::lenet_layers(classes), std::move(criterion)) {}
 };
 
 }  // namespace sotto::models

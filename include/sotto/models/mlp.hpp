@@ -16,18 +16,20 @@
 #include "sotto/nn/relu.hpp"
 #include "sotto/nn/repeated.hpp"
 
-namespace sotto::models {
+namespace sotto::detail::models {
+using mlp_layers =
+    sotto::nn::chain<sotto::nn::repeated<sotto::nn::chain<sotto::nn::dense, sotto::nn::relu>>,
+                     sotto::nn::dense>;
+}  // namespace sotto::detail::models
 
-namespace detail {
-using mlp_layers = nn::chain<nn::repeated<nn::chain<nn::dense, nn::relu>>, nn::dense>;
-}  // namespace detail
+namespace sotto::models {
 
 /// A multi-layer perceptron: dense layers with relu in between. `mlp model{784, 256, 10}` has 256
 /// hidden values; `mlp model{{784, 256, 10}, squared_error{}}` another loss.
 ///   shape   dense1.weight: second width x first, dense1.bias, dense2.weight, ...
 ///   errors  invalid_option: fewer than two widths, a width below 1
 template <class Loss = cross_entropy>
-class mlp : public sequential<detail::mlp_layers, Loss> {
+class mlp : public sequential<detail::models::mlp_layers, Loss> {
 public:
     /// Inputs, any number of hidden widths, outputs.
     mlp(std::initializer_list<std::int64_t> widths, Loss criterion = {})
@@ -35,8 +37,8 @@ public:
 
     /// The same, where their number is not known before.
     explicit mlp(std::span<const std::int64_t> widths, Loss criterion = {})
-        : sequential<detail::mlp_layers, Loss>({inputs(widths), 1, 1}, layers(widths),
-                                               std::move(criterion)) {}
+        : sequential<detail::models::mlp_layers, Loss>({inputs(widths), 1, 1}, layers(widths),
+                                                       std::move(criterion)) {}
 
 private:
     static std::int64_t inputs(std::span<const std::int64_t> widths) {
@@ -46,12 +48,12 @@ private:
         return widths.front();
     }
 
-    static detail::mlp_layers layers(std::span<const std::int64_t> widths) {
+    static detail::models::mlp_layers layers(std::span<const std::int64_t> widths) {
         nn::repeated<nn::chain<nn::dense, nn::relu>> hidden;
         for (std::size_t i = 1; i + 1 < widths.size(); ++i)
             hidden.layers.push_back(nn::chain{nn::dense{.outputs = widths[i]}, nn::relu{}});
         return nn::chain{std::move(hidden),
-                         nn::dense{.outputs = widths.back(), .start = nn::start::glorot}};
+                         nn::dense{.outputs = widths.back(), .start = detail::nn::start::glorot}};
     }
 };
 

@@ -17,37 +17,37 @@
 #include "sotto/nn/repeated.hpp"
 #include "sotto/nn/residual.hpp"
 #include "sotto/nn/shape.hpp"
-#include "sotto/nn/widen.hpp"
+#include "sotto/nn/detail/widen.hpp"
 
-namespace sotto::models {
+namespace sotto::detail::models {
 
-namespace detail {
-
-inline nn::conv2d residual_conv(std::int64_t channels, std::int64_t stride = 1) {
+inline sotto::nn::conv2d residual_conv(std::int64_t channels, std::int64_t stride = 1) {
     return {.channels = channels, .stride = stride, .padding = 1, .bias = false};
 }
 
 inline auto residual_block(std::int64_t channels, std::int64_t stride) {
-    return nn::residual{
-        nn::chain{residual_conv(channels, stride), nn::batch_norm{.rectified = true},
-                  residual_conv(channels), nn::batch_norm{}},
+    return sotto::nn::residual{
+        sotto::nn::chain{residual_conv(channels, stride), sotto::nn::batch_norm{.rectified = true},
+                         residual_conv(channels), sotto::nn::batch_norm{}},
         nn::widen{.channels = channels, .stride = stride}, true};
 }
 
 inline auto residual_layers(std::int64_t blocks, std::int64_t width, std::int64_t classes) {
-    nn::check_option("residual_cnn", "blocks", blocks);
-    nn::check_option("residual_cnn", "width", width);
-    nn::repeated<decltype(residual_block(1, 1))> stages;
+    sotto::nn::check_option("residual_cnn", "blocks", blocks);
+    sotto::nn::check_option("residual_cnn", "width", width);
+    sotto::nn::repeated<decltype(residual_block(1, 1))> stages;
     for (std::int64_t stage = 0; stage < 3; ++stage)
         for (std::int64_t block = 0; block < blocks; ++block)
             stages.layers.push_back(
                 residual_block(width << stage, stage > 0 && block == 0 ? 2 : 1));
-    return nn::chain{residual_conv(width), nn::batch_norm{.rectified = true}, std::move(stages),
-                     nn::global_average_pool{},
-                     nn::dense{.outputs = classes, .start = nn::start::glorot}};
+    return sotto::nn::chain{residual_conv(width), sotto::nn::batch_norm{.rectified = true},
+                            std::move(stages), sotto::nn::global_average_pool{},
+                            sotto::nn::dense{.outputs = classes, .start = nn::start::glorot}};
 }
 
-}  // namespace detail
+}  // namespace sotto::detail::models
+
+namespace sotto::models {
 
 /// What a residual_cnn is made of.
 struct residual_cnn_options {
@@ -67,13 +67,13 @@ struct residual_cnn_options {
 ///   errors  invalid_option: an option below 1
 ///   source  He, Zhang, Ren, Sun 2016, Deep residual learning, arXiv:1512.03385, section 4.2
 template <class Loss = cross_entropy>
-class residual_cnn : public sequential<decltype(detail::residual_layers(1, 1, 1)), Loss> {
+class residual_cnn : public sequential<decltype(detail::models::residual_layers(1, 1, 1)), Loss> {
 public:
     /// Bound to images of `options.input`.
     explicit residual_cnn(const residual_cnn_options& options = {}, Loss criterion = {})
-        : sequential<decltype(detail::residual_layers(1, 1, 1)), Loss>(
+        : sequential<decltype(detail::models::residual_layers(1, 1, 1)), Loss>(
               options.input,
-              detail::residual_layers(options.blocks, options.width, options.classes),
+              detail::models::residual_layers(options.blocks, options.width, options.classes),
               std::move(criterion)) {}
 };
 

@@ -13,9 +13,9 @@
 #include "sotto/data/labelled_batch.hpp"
 #include "sotto/losses/cross_entropy.hpp"
 #include "sotto/losses/loss.hpp"
-#include "sotto/nn/blas.hpp"
+#include "sotto/nn/detail/blas.hpp"
 #include "sotto/nn/blueprint.hpp"
-#include "sotto/nn/buffer.hpp"
+#include "sotto/nn/detail/buffer.hpp"
 #include "sotto/nn/layer.hpp"
 #include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
@@ -62,7 +62,7 @@ public:
           evaluation_(training_),
           buffers_(static_cast<std::size_t>(plan_.buffers().size())),
           loss_(std::move(criterion)) {
-        nn::use_one_blas_thread();
+        detail::nn::use_one_blas_thread();
         if (positions < 1 || training_.output().size() % positions != 0)
             throw invalid_option("sequential: " + std::to_string(positions) +
                                  " positions; expected a divisor of the " +
@@ -195,7 +195,7 @@ private:
     std::vector<float> buffers_;
     random_stream random_{};
     Loss loss_;
-    nn::buffer<> logits_gradient_;
+    detail::nn::buffer<> logits_gradient_;
     std::int64_t forwarded_ = -1;  // examples of the last forward
 };
 

@@ -19,7 +19,7 @@ public:
     /// So many values of an example, and so many outputs.
     softmax_regression(std::int64_t inputs, std::int64_t classes, Loss criterion = {})
         : sequential<nn::dense, Loss>({inputs, 1, 1},
-                                      {.outputs = classes, .start = nn::start::glorot},
+                                      {.outputs = classes, .start = detail::nn::start::glorot},
                                       std::move(criterion)) {}
 };
 

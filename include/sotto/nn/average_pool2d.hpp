@@ -5,7 +5,7 @@
 #include <span>
 
 #include "sotto/nn/blueprint.hpp"
-#include "sotto/nn/buffer.hpp"
+#include "sotto/nn/detail/buffer.hpp"
 #include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
 
@@ -87,15 +87,15 @@ private:
     std::int64_t width_ = 1;
     std::int64_t stride_ = 1;
     bool needs_in_gradient_ = true;
-    buffer<> out_;
-    buffer<> in_gradient_;
+    detail::nn::buffer<> out_;
+    detail::nn::buffer<> in_gradient_;
 };
 
 inline average_pool2d::state average_pool2d::bind(shape input, const blueprint& plan) const {
     check_shape("average_pool2d", input);
     state bound;
     bound.input_ = input;
-    const sliding_window sliding{.name = "window", .size = window, .stride = stride};
+    const detail::nn::sliding_window sliding{.name = "window", .size = window, .stride = stride};
     bound.output_ = {input.channels, window_positions("average_pool2d", input.height, sliding),
                      window_positions("average_pool2d", input.width, sliding)};
     bound.height_ = bound.width_ = window;

@@ -11,11 +11,11 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/require_option.hpp"
-#include "sotto/kernels/normalise.hpp"
+#include "sotto/kernels/detail/nn/normalise.hpp"
 #include "sotto/nn/blueprint.hpp"
-#include "sotto/nn/buffer.hpp"
+#include "sotto/nn/detail/buffer.hpp"
 #include "sotto/nn/pass.hpp"
-#include "sotto/nn/rows.hpp"
+#include "sotto/nn/detail/rows.hpp"
 #include "sotto/nn/shape.hpp"
 
 namespace sotto::nn {
@@ -131,7 +131,7 @@ private:
     // From rows x columns to columns x rows.
     static void turn(std::span<const float> from, std::span<float> to, std::int64_t rows,
                      std::int64_t columns) noexcept {
-        detail::swap_axes(from.data(), to.data(), rows, columns, 1);
+        detail::nn::swap_axes(from.data(), to.data(), rows, columns, 1);
     }
 
     void normalise(const pass& at, const planes& of, std::span<const float> in,
@@ -146,8 +146,9 @@ private:
             if (at.training) move(at, channel, found, of.values());
             mean[channel] = found.mean;
             inverse[channel] = 1.0 / std::sqrt(found.variance + options_.epsilon);
-            const kernels::normalisation how = step(at.parameters, channel);
-            each_plane(of, c, [&](auto plane) { kernels::normalise(plane(in), plane(out), how); });
+            const detail::kernels::normalisation how = step(at.parameters, channel);
+            each_plane(of, c,
+                       [&](auto plane) { detail::kernels::normalise(plane(in), plane(out), how); });
         }
     }
 
@@ -157,11 +158,11 @@ private:
                        std::span<float> gradient, std::span<float> in_gradient) {
         for (std::int64_t c = 0; c < input_.channels; ++c) {
             const auto channel = static_cast<std::size_t>(c);
-            const kernels::normalisation how = step(parameters, channel);
+            const detail::kernels::normalisation how = step(parameters, channel);
             double changes = 0.0, products = 0.0;
             each_plane(of, c, [&](auto plane) {
-                const kernels::two_sums sums =
-                    kernels::sums_of_gradients(plane(in), plane(out_gradient), how);
+                const detail::kernels::two_sums sums =
+                    detail::kernels::sums_of_gradients(plane(in), plane(out_gradient), how);
                 changes += sums.first;
                 products += sums.second;
             });
@@ -173,8 +174,8 @@ private:
             const auto slope =
                 static_cast<float>(how.scale * inverse * inverse * (products / of.divisor()));
             each_plane(of, c, [&](auto plane) {
-                kernels::normalise_back(plane(in), plane(out_gradient), plane(in_gradient), how,
-                                        mean_change, slope);
+                detail::kernels::normalise_back(plane(in), plane(out_gradient), plane(in_gradient),
+                                                how, mean_change, slope);
             });
         }
     }
@@ -184,7 +185,8 @@ private:
         const auto sums_around = [&](float centre) {
             moments sums;
             each_plane(of, channel, [&](auto plane) {
-                const kernels::two_sums found = kernels::sums_of_deviations(plane(in), centre);
+                const detail::kernels::two_sums found =
+                    detail::kernels::sums_of_deviations(plane(in), centre);
                 sums.mean += found.first;
                 sums.variance += found.second;
             });
@@ -208,7 +210,8 @@ private:
         towards(running_variance_, found.variance * values / (values - 1.0), count > 1);
     }
 
-    kernels::normalisation step(std::span<const float> parameters, std::size_t channel) const {
+    detail::kernels::normalisation step(std::span<const float> parameters,
+                                        std::size_t channel) const {
         const double scale =
             scale_.of(parameters)[channel] * inverses_.first(input_.channels)[channel];
         return {static_cast<float>(means_.first(input_.channels)[channel]),
@@ -222,19 +225,19 @@ private:
     tensor shift_;
     tensor running_mean_;
     tensor running_variance_;
-    buffer<double> means_;     // of the last pass, a value each channel
-    buffer<double> inverses_;  // of the standard deviations
-    buffer<> turned_;          // the input of the last pass, channels x examples
-    buffer<> turned_result_;   // what came of it, or comes back to it
-    buffer<> out_;
-    buffer<> in_gradient_;
+    detail::nn::buffer<double> means_;     // of the last pass, a value each channel
+    detail::nn::buffer<double> inverses_;  // of the standard deviations
+    detail::nn::buffer<> turned_;          // the input of the last pass, channels x examples
+    detail::nn::buffer<> turned_result_;   // what came of it, or comes back to it
+    detail::nn::buffer<> out_;
+    detail::nn::buffer<> in_gradient_;
 };
 
 inline batch_norm::state batch_norm::bind(shape input, blueprint& plan) const {
     const std::string name = plan.name("batch_norm");
     check_shape(name, input);
-    require_option(name, "momentum", momentum, allowed::at_least(0.0).at_most(1.0));
-    require_option(name, "epsilon", epsilon, allowed::above(0.0));
+    require_option(name, "momentum", momentum, detail::allowed::at_least(0.0).at_most(1.0));
+    require_option(name, "epsilon", epsilon, detail::allowed::above(0.0));
     state bound;
     bound.options_ = *this;
     bound.input_ = input;

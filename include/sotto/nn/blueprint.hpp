@@ -14,7 +14,7 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
 
-namespace sotto::nn {
+namespace sotto::detail::nn {
 
 /// How large weights are at first: uniform in [-a, a), so that signals keep their size from layer
 /// to layer.
@@ -26,12 +26,16 @@ namespace sotto::nn {
 ///           BackProp;  Glorot and Bengio 2010 (AISTATS)
 enum class start : std::uint8_t { he, lecun, glorot };
 
+}  // namespace sotto::detail::nn
+
+namespace sotto::nn {
+
 /// As it is written in options: "he", "lecun" or "glorot".
-constexpr std::string_view name_of(start how) noexcept {
+constexpr std::string_view name_of(detail::nn::start how) noexcept {
     switch (how) {
-        case start::he: return "he";
-        case start::lecun: return "lecun";
-        case start::glorot: return "glorot";
+        case detail::nn::start::he: return "he";
+        case detail::nn::start::lecun: return "lecun";
+        case detail::nn::start::glorot: return "glorot";
     }
     return "unknown";
 }
@@ -49,8 +53,8 @@ public:
 
     /// Adds "LAYER.weight" of these extents, whose bound follows from the values that go in and
     /// come out.
-    tensor add_weight(const std::string& layer, std::vector<std::int64_t> extents, start how,
-                      std::int64_t fan_in, std::int64_t fan_out) {
+    tensor add_weight(const std::string& layer, std::vector<std::int64_t> extents,
+                      detail::nn::start how, std::int64_t fan_in, std::int64_t fan_out) {
         return add(
             layer + ".weight", std::move(extents), tensor_kind::weight,
             {.limit = bound(how, static_cast<double>(fan_in), static_cast<double>(fan_out))});
@@ -125,11 +129,11 @@ private:
         float value;
     };
 
-    static double bound(start how, double fan_in, double fan_out) {
+    static double bound(detail::nn::start how, double fan_in, double fan_out) {
         switch (how) {
-            case start::he: return std::sqrt(6.0 / fan_in);
-            case start::lecun: return std::sqrt(3.0 / fan_in);
-            case start::glorot: return std::sqrt(6.0 / (fan_in + fan_out));
+            case detail::nn::start::he: return std::sqrt(6.0 / fan_in);
+            case detail::nn::start::lecun: return std::sqrt(3.0 / fan_in);
+            case detail::nn::start::glorot: return std::sqrt(6.0 / (fan_in + fan_out));
         }
         throw invalid_option("nn::start: " + std::to_string(static_cast<int>(how)) +
                              "; expected he, lecun or glorot");

@@ -11,7 +11,7 @@
 #include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
 
-namespace sotto::nn {
+namespace sotto::detail::nn {
 
 /// The states of layers one behind the other: itself the state of a layer.
 template <class... States>
@@ -20,13 +20,15 @@ public:
     /// Of layers that are bound one behind the other.
     explicit chain_state(std::tuple<States...> states) : states_(std::move(states)) {}
 
-    shape output() const noexcept { return std::get<sizeof...(States) - 1>(states_).output(); }
+    sotto::nn::shape output() const noexcept {
+        return std::get<sizeof...(States) - 1>(states_).output();
+    }
 
     std::span<const float> activations(std::span<const float> in) const noexcept {
         return before<sizeof...(States)>(in);
     }
 
-    std::span<const float> forward(const pass& at, std::span<const float> in) {
+    std::span<const float> forward(const sotto::nn::pass& at, std::span<const float> in) {
         std::apply([&](auto&... each) { ((in = each.forward(at, in)), ...); }, states_);
         return in;
     }
@@ -64,6 +66,10 @@ private:
     std::tuple<States...> states_;
 };
 
+}  // namespace sotto::detail::nn
+
+namespace sotto::nn {
+
 /// Layers one behind the other: `chain{conv2d{.channels = 8}, relu{}, dense{.outputs = 10}}`. A
 /// chain is a layer too.
 ///   errors  bind throws what the layers throw
@@ -79,7 +85,7 @@ struct chain {
     /// The layers, the first one first.
     explicit chain(Layers... each) : layers(std::move(each)...) {}
 
-    using state = chain_state<typename Layers::state...>;
+    using state = detail::nn::chain_state<typename Layers::state...>;
 
     state bind(shape input, blueprint& plan) const {
         const auto next = [&](const auto& options) {

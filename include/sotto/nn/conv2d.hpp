@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "sotto/core/layout.hpp"
-#include "sotto/nn/blas.hpp"
+#include "sotto/nn/detail/blas.hpp"
 #include "sotto/nn/blueprint.hpp"
-#include "sotto/nn/buffer.hpp"
-#include "sotto/nn/direct_convolution.hpp"
+#include "sotto/nn/detail/buffer.hpp"
+#include "sotto/nn/detail/direct_convolution.hpp"
 #include "sotto/nn/pass.hpp"
-#include "sotto/nn/patches.hpp"
-#include "sotto/nn/rows.hpp"
+#include "sotto/nn/detail/patches.hpp"
+#include "sotto/nn/detail/rows.hpp"
 #include "sotto/nn/shape.hpp"
 
 namespace sotto::nn {
@@ -35,12 +35,12 @@ namespace sotto::nn {
 ///   errors  bind throws invalid_option: an option below its least value, padding >= kernel, a
 ///           kernel that does not fit into the padded input
 struct conv2d {
-    std::int64_t channels = 1;        // of the output
-    std::int64_t kernel = 3;          // side of a filter
-    std::int64_t stride = 1;          // from one patch to the next
-    std::int64_t padding = 0;         // zeros around the image, on each side
-    nn::start start = nn::start::he;  // of the weight
-    bool bias = true;                 // a batch_norm behind makes one superfluous
+    std::int64_t channels = 1;                        // of the output
+    std::int64_t kernel = 3;                          // side of a filter
+    std::int64_t stride = 1;                          // from one patch to the next
+    std::int64_t padding = 0;                         // zeros around the image, on each side
+    detail::nn::start start = detail::nn::start::he;  // of the weight
+    bool bias = true;                                 // a batch_norm behind makes one superfluous
 
     class state;
     state bind(shape input, blueprint& plan) const;
@@ -93,7 +93,7 @@ public:
 
         const std::span<float> weight = weight_.of(gradient);
         std::fill(weight.begin(), weight.end(), 0.0f);
-        const matrix<float> dw{weight, output_.channels, patches_.length()};
+        const detail::nn::matrix<float> dw{weight, output_.channels, patches_.length()};
         if (direct_)
             direct_->add_weight_gradient(in, out_gradient, weight);
         else
@@ -128,7 +128,7 @@ private:
         const float* plane = out_gradient.data();
         for (std::int64_t n = 0; n < batch; ++n)
             for (float& sum : biases) {
-                sum += detail::sum_row(plane, output_.plane());
+                sum += detail::nn::sum_row(plane, output_.plane());
                 plane += output_.plane();
             }
     }
@@ -138,13 +138,13 @@ private:
         return all.subspan(static_cast<std::size_t>(n * size), static_cast<std::size_t>(size));
     }
     template <class T>
-    matrix<T> outputs(std::span<T> example) const {
+    detail::nn::matrix<T> outputs(std::span<T> example) const {
         return {example, output_.channels, output_.plane()};
     }
-    matrix<const float> weights(std::span<const float> parameters) const {
+    detail::nn::matrix<const float> weights(std::span<const float> parameters) const {
         return {weight_.of(parameters), output_.channels, patches_.length()};
     }
-    matrix<const float> patches_of(std::span<const float> in, std::int64_t n) {
+    detail::nn::matrix<const float> patches_of(std::span<const float> in, std::int64_t n) {
         const auto image = part(in, n, patches_.input.size());
         if (patches_.are_the_image()) return {image, patches_.length(), output_.plane()};
         const std::span<float> columns = columns_.take(patches_.length() * output_.plane());
@@ -152,16 +152,16 @@ private:
         return {columns, patches_.length(), output_.plane()};
     }
 
-    detail::patches patches_;
+    detail::nn::patches patches_;
     shape output_;
     bool needs_in_gradient_ = true;
     tensor weight_;
     tensor bias_;  // of size 0 where there is none
-    std::optional<detail::direct_convolution> direct_;
-    std::optional<detail::direct_convolution_back> direct_back_;
-    buffer<> out_;
-    buffer<> columns_;
-    buffer<> in_gradient_;
+    std::optional<detail::nn::direct_convolution> direct_;
+    std::optional<detail::nn::direct_convolution_back> direct_back_;
+    detail::nn::buffer<> out_;
+    detail::nn::buffer<> columns_;
+    detail::nn::buffer<> in_gradient_;
 };
 
 inline conv2d::state conv2d::bind(shape input, blueprint& plan) const {
@@ -169,7 +169,7 @@ inline conv2d::state conv2d::bind(shape input, blueprint& plan) const {
     check_shape(name, input);
     check_option(name, "channels", channels);
     state bound;
-    const sliding_window sliding{
+    const detail::nn::sliding_window sliding{
         .name = "kernel", .size = kernel, .stride = stride, .padding = padding};
     bound.output_ = {channels, window_positions(name, input.height, sliding),
                      window_positions(name, input.width, sliding)};
@@ -180,9 +180,9 @@ inline conv2d::state conv2d::bind(shape input, blueprint& plan) const {
     bound.weight_ = plan.add_weight(name, {channels, input.channels, kernel, kernel}, start,
                                     input.channels * area, channels * area);
     if (bias) bound.bias_ = plan.add_bias(name, channels);
-    const detail::sliding windows{input, bound.output_, kernel, stride, padding};
-    if (detail::direct_convolution::fits(windows)) bound.direct_.emplace(windows);
-    if (bound.needs_in_gradient_ && detail::direct_convolution_back::fits(windows))
+    const detail::nn::sliding windows{input, bound.output_, kernel, stride, padding};
+    if (detail::nn::direct_convolution::fits(windows)) bound.direct_.emplace(windows);
+    if (bound.needs_in_gradient_ && detail::nn::direct_convolution_back::fits(windows))
         bound.direct_back_.emplace(windows);
     return bound;
 }

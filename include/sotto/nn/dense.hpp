@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "sotto/nn/affine.hpp"
+#include "sotto/nn/detail/affine.hpp"
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
@@ -16,8 +16,8 @@ namespace sotto::nn {
 ///   cost    2 n outputs operations an example forward, twice that backward
 ///   errors  bind throws invalid_option: outputs below 1
 struct dense {
-    std::int64_t outputs = 1;         // of an example
-    nn::start start = nn::start::he;  // of the weight
+    std::int64_t outputs = 1;                         // of an example
+    detail::nn::start start = detail::nn::start::he;  // of the weight
 
     class state;
     state bind(shape input, blueprint& plan) const;
@@ -50,7 +50,7 @@ public:
 private:
     friend struct dense;
 
-    detail::affine sum_;
+    detail::nn::affine sum_;
 };
 
 inline dense::state dense::bind(shape input, blueprint& plan) const {

@@ -4,10 +4,10 @@
 #include <span>
 #include <string>
 
-#include "sotto/kernels/elementwise.hpp"
-#include "sotto/nn/affine.hpp"
+#include "sotto/kernels/detail/nn/elementwise.hpp"
+#include "sotto/nn/detail/affine.hpp"
 #include "sotto/nn/blueprint.hpp"
-#include "sotto/nn/buffer.hpp"
+#include "sotto/nn/detail/buffer.hpp"
 #include "sotto/nn/dense.hpp"
 #include "sotto/nn/dropout.hpp"
 #include "sotto/nn/pass.hpp"
@@ -52,7 +52,7 @@ public:
     std::span<const float> forward(const pass& at, std::span<const float> in) {
         drops_ = at.training && rate_ > 0.0;
         if (drops_) {
-            detail::draw_mask(rate_, at.random.split(name_), mask_.take(size()));
+            detail::nn::draw_mask(rate_, at.random.split(name_), mask_.take(size()));
             mask(sum_.weight().of(at.parameters), masked_.take(size()));
         }
         return sum_.forward(weights(at.parameters), at.parameters, in);
@@ -73,25 +73,25 @@ private:
     std::int64_t size() const noexcept { return sum_.weight().size; }
 
     void mask(std::span<const float> from, std::span<float> to) const {
-        kernels::product(from, mask_.first(size()), to);
+        detail::kernels::product(from, mask_.first(size()), to);
     }
     // As the last pass saw them.
     std::span<const float> weights(std::span<const float> parameters) const {
         return drops_ ? masked_.first(size()) : sum_.weight().of(parameters);
     }
 
-    detail::affine sum_;
+    detail::nn::affine sum_;
     double rate_ = 0.0;
     std::string name_;
     bool drops_ = false;  // in the last pass
-    buffer<> mask_;
-    buffer<> masked_;
+    detail::nn::buffer<> mask_;
+    detail::nn::buffer<> masked_;
 };
 
 inline drop_connect::state drop_connect::bind(shape input, blueprint& plan) const {
     state bound;
     bound.name_ = plan.name("drop_connect");
-    detail::check_rate(bound.name_, rate);
+    detail::nn::check_rate(bound.name_, rate);
     bound.rate_ = rate;
     bound.sum_ = {bound.name_, input, inner.outputs, inner.start, plan};
     return bound;

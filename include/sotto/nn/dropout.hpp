@@ -8,15 +8,13 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/core/require_option.hpp"
-#include "sotto/kernels/elementwise.hpp"
+#include "sotto/kernels/detail/nn/elementwise.hpp"
 #include "sotto/nn/blueprint.hpp"
-#include "sotto/nn/buffer.hpp"
+#include "sotto/nn/detail/buffer.hpp"
 #include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
 
-namespace sotto::nn {
-
-namespace detail {
+namespace sotto::detail::nn {
 
 /// Factors that drop each value with probability `rate` and keep the mean of the others:
 /// 0 or 1 / (1 - rate), one random word each.
@@ -30,7 +28,9 @@ inline void check_rate(const std::string& where, const double& rate) {
     require_option(where, "rate", rate, allowed::at_least(0.0).below(1.0));
 }
 
-}  // namespace detail
+}  // namespace sotto::detail::nn
+
+namespace sotto::nn {
 
 /// Leaves out values at random while training, so that the layers behind rely on none of them.
 ///   math    y = x d / (1 - rate), d = 0 with probability rate and else 1, drawn for each value of
@@ -64,8 +64,8 @@ public:
         if (!drops_) return in;
         const auto size = static_cast<std::int64_t>(in.size());
         const std::span<float> mask = mask_.take(size), out = out_.take(size);
-        detail::draw_mask(rate_, at.random.split(name_), mask);
-        kernels::product(in, mask, out);
+        detail::nn::draw_mask(rate_, at.random.split(name_), mask);
+        detail::kernels::product(in, mask, out);
         return out;
     }
 
@@ -75,7 +75,7 @@ public:
         if (!needs_in_gradient_) return {};
         const auto size = static_cast<std::int64_t>(in.size());
         const std::span<float> in_gradient = in_gradient_.take(size);
-        kernels::product(out_gradient, mask_.first(size), in_gradient);
+        detail::kernels::product(out_gradient, mask_.first(size), in_gradient);
         return in_gradient;
     }
 
@@ -87,16 +87,16 @@ private:
     std::string name_;
     bool needs_in_gradient_ = true;
     bool drops_ = false;  // in the last pass
-    buffer<> mask_;
-    buffer<> out_;
-    buffer<> in_gradient_;
+    detail::nn::buffer<> mask_;
+    detail::nn::buffer<> out_;
+    detail::nn::buffer<> in_gradient_;
 };
 
 inline dropout::state dropout::bind(shape input, blueprint& plan) const {
     state bound;
     bound.name_ = plan.name("dropout");
     check_shape(bound.name_, input);
-    detail::check_rate(bound.name_, rate);
+    detail::nn::check_rate(bound.name_, rate);
     bound.shape_ = input;
     bound.rate_ = rate;
     bound.needs_in_gradient_ = plan.has_parameters();

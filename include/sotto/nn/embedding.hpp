@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "sotto/core/errors.hpp"
-#include "sotto/core/finite.hpp"
+#include "sotto/core/detail/memory/finite.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/nn/blueprint.hpp"
-#include "sotto/nn/buffer.hpp"
+#include "sotto/nn/detail/buffer.hpp"
 #include "sotto/nn/pass.hpp"
-#include "sotto/nn/rows.hpp"
+#include "sotto/nn/detail/rows.hpp"
 #include "sotto/nn/shape.hpp"
 
 namespace sotto::nn {
@@ -58,7 +58,7 @@ public:
         const float* const rows = weight_.of(at.parameters).data();
         float* to = out.data();
         for (const std::int32_t token : tokens) {
-            detail::copy_row(rows + token * width_, to, width_);
+            detail::nn::copy_row(rows + token * width_, to, width_);
             to += width_;
         }
         return out;
@@ -71,7 +71,7 @@ public:
         std::fill(weight.begin(), weight.end(), 0.0f);
         const float* from = out_gradient.data();
         for (const std::int32_t token : tokens_.first(static_cast<std::int64_t>(in.size()))) {
-            detail::add_row(from, weight.data() + token * width_, width_);
+            detail::nn::add_row(from, weight.data() + token * width_, width_);
             from += width_;
         }
         on_ready(std::as_const(weight_));
@@ -83,7 +83,7 @@ private:
 
     std::int32_t checked_token(std::span<const float> in, std::size_t i) const {
         const float found = in[i];
-        if (is_finite(found) && found >= 0.0f && found < static_cast<float>(vocabulary_) &&
+        if (detail::is_finite(found) && found >= 0.0f && found < static_cast<float>(vocabulary_) &&
             found == std::trunc(found))
             return static_cast<std::int32_t>(found);
         const auto positions = static_cast<std::size_t>(positions_);
@@ -98,8 +98,8 @@ private:
     std::int64_t vocabulary_ = 1;
     std::int64_t width_ = 1;
     tensor weight_;
-    buffer<std::int32_t> tokens_;  // of the last pass forward
-    buffer<> out_;
+    detail::nn::buffer<std::int32_t> tokens_;  // of the last pass forward
+    detail::nn::buffer<> out_;
 };
 
 inline embedding::state embedding::bind(shape input, blueprint& plan) const {
@@ -122,7 +122,7 @@ inline embedding::state embedding::bind(shape input, blueprint& plan) const {
     bound.width_ = width;
     check_shape(name, bound.output());
     // Of a token's inputs, one for each of the vocabulary, exactly one is 1.
-    bound.weight_ = plan.add_weight(name, {vocabulary, width}, start::lecun, 1, width);
+    bound.weight_ = plan.add_weight(name, {vocabulary, width}, detail::nn::start::lecun, 1, width);
     return bound;
 }
 

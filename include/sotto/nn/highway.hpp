@@ -10,13 +10,13 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/nn/blueprint.hpp"
-#include "sotto/nn/buffer.hpp"
+#include "sotto/nn/detail/buffer.hpp"
 #include "sotto/nn/layer.hpp"
 #include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
 #include "sotto/nn/sigmoid.hpp"
 
-namespace sotto::nn {
+namespace sotto::detail::nn {
 
 /// The state of a highway connection: a layer, and the gate beside it.
 template <class State, class Gate>
@@ -28,17 +28,17 @@ public:
           gate_(std::move(gate)),
           needs_in_gradient_(needs_in_gradient) {}
 
-    shape output() const noexcept { return layers_.output(); }
+    sotto::nn::shape output() const noexcept { return layers_.output(); }
 
     std::span<const float> activations(std::span<const float> in) const noexcept {
         return out_.first(static_cast<std::int64_t>(in.size()));
     }
 
-    std::span<const float> forward(const pass& at, std::span<const float> in) {
+    std::span<const float> forward(const sotto::nn::pass& at, std::span<const float> in) {
         const auto size = static_cast<std::int64_t>(in.size());
         const std::span<const float> made = layers_.forward(at, in);
         const std::span<float> open = open_.take(size);
-        sigmoid::forward(gate_.forward(at, in), open);
+        sotto::nn::sigmoid::forward(gate_.forward(at, in), open);
         const std::span<float> out = out_.take(size);
         for (std::size_t i = 0; i < out.size(); ++i) out[i] = in[i] + open[i] * (made[i] - in[i]);
         return out;
@@ -52,7 +52,7 @@ public:
         const std::span<float> change = change_.take(size);
         for (std::size_t i = 0; i < change.size(); ++i)
             change[i] = out_gradient[i] * (made[i] - in[i]);
-        sigmoid::backward(open, change, change);
+        sotto::nn::sigmoid::backward(open, change, change);
         // Bound last, announced first.
         const std::span<const float> by_gate =
             gate_.backward(parameters, in, change, gradient, on_ready);
@@ -77,6 +77,10 @@ private:
     buffer<> in_gradient_;
 };
 
+}  // namespace sotto::detail::nn
+
+namespace sotto::nn {
+
 /// A layer with a gate that learns how much of its input to replace:
 /// `highway{chain{dense{.outputs = 50}, relu{}}, dense{.outputs = 50}}`.
 ///   math    y = t h(x) + (1 - t) x,  t = 1 / (1 + exp(-gate(x)))
@@ -99,11 +103,11 @@ struct highway {
     Gate gate;                // keeps the shape as well
     double gate_bias = -2.0;  // where the biases that the gate ends with start
 
-    using state = highway_state<typename Layer::state, typename Gate::state>;
+    using state = detail::nn::highway_state<typename Layer::state, typename Gate::state>;
 
     state bind(shape input, blueprint& plan) const {
         const std::string name = plan.name("highway");
-        require_option(name, "gate_bias", gate_bias, allowed::any_finite());
+        require_option(name, "gate_bias", gate_bias, detail::allowed::any_finite());
         const bool needs_in_gradient = plan.has_parameters();
         auto made = layers.bind(input, plan);
         const std::size_t before = plan.tensors().tensors().size();

@@ -9,13 +9,10 @@
 #include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
 
-namespace sotto::nn {
-
-namespace detail {
+namespace sotto::detail::nn {
 struct ignore_ready {
     void operator()(const tensor&) const {}
 };
-}  // namespace detail
 
 /// What a layer's options make of an input shape. Holds no parameters, only the memory between a
 /// forward pass and the backward pass after it, taken for the largest batch seen. Examples lie one
@@ -31,12 +28,16 @@ struct ignore_ready {
 template <class S>
 concept layer_state = std::copyable<S> &&
     requires(S& state, const S& fixed, std::span<const float> read, std::span<float> write,
-             const pass& at, detail::ignore_ready on_ready) {
-    { fixed.output() } -> std::same_as<shape>;
+             const sotto::nn::pass& at, ignore_ready on_ready) {
+    { fixed.output() } -> std::same_as<sotto::nn::shape>;
     { state.forward(at, read) } -> std::same_as<std::span<const float>>;
     { fixed.activations(read) } -> std::same_as<std::span<const float>>;
     { state.backward(read, read, read, write, on_ready) } -> std::same_as<std::span<const float>>;
 };
+
+}  // namespace sotto::detail::nn
+
+namespace sotto::nn {
 
 /// One step of a network: options, a plain value, that are bound to an input shape while the
 /// network is put together.
@@ -44,7 +45,7 @@ concept layer_state = std::copyable<S> &&
 ///                                     invalid_option if the options cannot work or fit the input
 template <class L>
 concept layer = std::copyable<L> && requires(const L& options, shape input, blueprint& plan) {
-    { options.bind(input, plan) } -> layer_state;
+    { options.bind(input, plan) } -> detail::nn::layer_state;
 };
 
 }  // namespace sotto::nn

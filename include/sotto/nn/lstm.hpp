@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "sotto/nn/blueprint.hpp"
-#include "sotto/nn/buffer.hpp"
-#include "sotto/nn/lstm_layer.hpp"
+#include "sotto/nn/detail/buffer.hpp"
+#include "sotto/nn/detail/lstm_layer.hpp"
 #include "sotto/nn/pass.hpp"
-#include "sotto/nn/rows.hpp"
+#include "sotto/nn/detail/rows.hpp"
 #include "sotto/nn/shape.hpp"
 
 namespace sotto::nn {
@@ -34,9 +34,9 @@ namespace sotto::nn {
 ///           Schmidhuber and Cummins 2000, Learning to forget;  its bias: Jozefowicz, Zaremba and
 ///           Sutskever 2015, An empirical exploration of recurrent network architectures
 struct lstm {
-    std::int64_t hidden = 1;              // values of a state
-    std::int64_t layers = 1;              // one on top of the other
-    nn::start start = nn::start::glorot;  // of the weights
+    std::int64_t hidden = 1;                              // values of a state
+    std::int64_t layers = 1;                              // one on top of the other
+    detail::nn::start start = detail::nn::start::glorot;  // of the weights
 
     class state;
     state bind(shape input, blueprint& plan) const;
@@ -59,12 +59,12 @@ public:
     std::span<const float> forward(const pass& at, std::span<const float> in) {
         const std::int64_t batch = batch_of(in);
         const std::span<float> first = in_.take(static_cast<std::int64_t>(in.size()));
-        detail::swap_axes(in.data(), first.data(), batch, positions_, inputs());
+        detail::nn::swap_axes(in.data(), first.data(), batch, positions_, inputs());
         std::span<const float> values = first;
-        for (detail::lstm_layer& each : layers_)
+        for (detail::nn::lstm_layer& each : layers_)
             values = each.forward(at.parameters, values, batch);
         const std::span<float> out = out_.take(static_cast<std::int64_t>(values.size()));
-        detail::swap_axes(values.data(), out.data(), positions_, batch, hidden());
+        detail::nn::swap_axes(values.data(), out.data(), positions_, batch, hidden());
         return out;
     }
 
@@ -75,7 +75,7 @@ public:
         const std::span<float> gates = gates_gradient_.take(rows * 4 * hidden());
         std::span<float> above = above_.take(rows * hidden());
         std::span<float> below = below_.take(rows * hidden());
-        detail::swap_axes(out_gradient.data(), above.data(), batch, positions_, hidden());
+        detail::nn::swap_axes(out_gradient.data(), above.data(), batch, positions_, hidden());
         for (std::size_t i = layers_.size(); i-- > 1; std::swap(above, below))
             layers_[i].backward(parameters, layers_[i - 1].out(rows), above, batch, gates, below,
                                 gradient, on_ready);
@@ -85,7 +85,7 @@ public:
         layers_.front().backward(parameters, in_.first(rows * inputs()), above, batch, gates,
                                  turned, gradient, on_ready);
         if (needs_in_gradient_)
-            detail::swap_axes(turned.data(), in_gradient.data(), positions_, batch, inputs());
+            detail::nn::swap_axes(turned.data(), in_gradient.data(), positions_, batch, inputs());
         return in_gradient;
     }
 
@@ -100,14 +100,14 @@ private:
 
     std::int64_t positions_ = 1;
     bool needs_in_gradient_ = true;
-    std::vector<detail::lstm_layer> layers_;
-    buffer<> in_;   // positions first
-    buffer<> out_;  // sequences first
-    buffer<> gates_gradient_;
-    buffer<> above_;   // a layer's gradient from the one above it
-    buffer<> below_;   // and what it hands on
-    buffer<> turned_;  // the gradient of the input, positions first
-    buffer<> in_gradient_;
+    std::vector<detail::nn::lstm_layer> layers_;
+    detail::nn::buffer<> in_;   // positions first
+    detail::nn::buffer<> out_;  // sequences first
+    detail::nn::buffer<> gates_gradient_;
+    detail::nn::buffer<> above_;   // a layer's gradient from the one above it
+    detail::nn::buffer<> below_;   // and what it hands on
+    detail::nn::buffer<> turned_;  // the gradient of the input, positions first
+    detail::nn::buffer<> in_gradient_;
 };
 
 inline lstm::state lstm::bind(shape input, blueprint& plan) const {

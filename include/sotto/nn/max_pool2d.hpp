@@ -6,7 +6,7 @@
 #include <span>
 
 #include "sotto/nn/blueprint.hpp"
-#include "sotto/nn/buffer.hpp"
+#include "sotto/nn/detail/buffer.hpp"
 #include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
 
@@ -110,16 +110,16 @@ private:
     std::int64_t window_ = 2;
     std::int64_t stride_ = 2;
     bool needs_in_gradient_ = true;
-    buffer<> out_;
-    buffer<std::int32_t> from_;  // where in its plane each maximum stood
-    buffer<> in_gradient_;
+    detail::nn::buffer<> out_;
+    detail::nn::buffer<std::int32_t> from_;  // where in its plane each maximum stood
+    detail::nn::buffer<> in_gradient_;
 };
 
 inline max_pool2d::state max_pool2d::bind(shape input, const blueprint& plan) const {
     check_shape("max_pool2d", input);
     state bound;
     bound.input_ = input;
-    const sliding_window sliding{.name = "window", .size = window, .stride = stride};
+    const detail::nn::sliding_window sliding{.name = "window", .size = window, .stride = stride};
     bound.output_ = {input.channels, window_positions("max_pool2d", input.height, sliding),
                      window_positions("max_pool2d", input.width, sliding)};
     bound.window_ = window;

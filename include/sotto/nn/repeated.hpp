@@ -11,23 +11,25 @@
 #include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
 
-namespace sotto::nn {
+namespace sotto::detail::nn {
 
 /// The states of any number of layers of one kind, one behind the other.
 template <class State>
 class repeated_state {
 public:
     /// Of layers that are bound one behind the other, or of none.
-    repeated_state(shape input, std::vector<State> states)
+    repeated_state(sotto::nn::shape input, std::vector<State> states)
         : input_(input), states_(std::move(states)) {}
 
-    shape output() const noexcept { return states_.empty() ? input_ : states_.back().output(); }
+    sotto::nn::shape output() const noexcept {
+        return states_.empty() ? input_ : states_.back().output();
+    }
 
     std::span<const float> activations(std::span<const float> in) const noexcept {
         return before(states_.size(), in);
     }
 
-    std::span<const float> forward(const pass& at, std::span<const float> in) {
+    std::span<const float> forward(const sotto::nn::pass& at, std::span<const float> in) {
         for (State& each : states_) in = each.forward(at, in);
         return in;
     }
@@ -48,9 +50,13 @@ private:
         return in;
     }
 
-    shape input_;
+    sotto::nn::shape input_;
     std::vector<State> states_;
 };
+
+}  // namespace sotto::detail::nn
+
+namespace sotto::nn {
 
 /// A chain whose length is known only at run time. Without layers it passes its input through.
 ///   errors  bind throws what the layers throw
@@ -62,7 +68,7 @@ struct repeated {
 
     std::vector<Layer> layers;  // the first one first
 
-    using state = repeated_state<typename Layer::state>;
+    using state = detail::nn::repeated_state<typename Layer::state>;
 
     state bind(shape input, blueprint& plan) const {
         std::vector<typename Layer::state> states;

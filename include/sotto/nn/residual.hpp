@@ -6,15 +6,15 @@
 #include <utility>
 
 #include "sotto/core/errors.hpp"
-#include "sotto/kernels/elementwise.hpp"
+#include "sotto/kernels/detail/nn/elementwise.hpp"
 #include "sotto/nn/blueprint.hpp"
-#include "sotto/nn/buffer.hpp"
+#include "sotto/nn/detail/buffer.hpp"
 #include "sotto/nn/identity.hpp"
 #include "sotto/nn/layer.hpp"
 #include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
 
-namespace sotto::nn {
+namespace sotto::detail::nn {
 
 /// The state of a residual connection: a layer beside its shortcut.
 template <class State, class Shortcut>
@@ -28,13 +28,13 @@ public:
           rectified_(rectified),
           needs_in_gradient_(needs_in_gradient) {}
 
-    shape output() const noexcept { return layers_.output(); }
+    sotto::nn::shape output() const noexcept { return layers_.output(); }
 
     std::span<const float> activations(std::span<const float> in) const noexcept {
         return out_.first(static_cast<std::int64_t>(layers_.activations(in).size()));
     }
 
-    std::span<const float> forward(const pass& at, std::span<const float> in) {
+    std::span<const float> forward(const sotto::nn::pass& at, std::span<const float> in) {
         const std::span<const float> deep = layers_.forward(at, in);
         const std::span<const float> direct = shortcut_.forward(at, in);
         const std::span<float> out = out_.take(static_cast<std::int64_t>(deep.size()));
@@ -78,6 +78,10 @@ private:
     buffer<> in_gradient_;
 };
 
+}  // namespace sotto::detail::nn
+
+namespace sotto::nn {
+
 /// A layer that learns what to add to its input: `residual{chain{conv2d{...}, ...}}`, or to what a
 /// shortcut makes of it where the shapes differ: `residual{chain{...}, widen{...}}` or a 1 x 1
 /// convolution.
@@ -102,7 +106,7 @@ struct residual {
     Shortcut shortcut{};     // what is added to it
     bool rectified = false;  // whether a relu follows
 
-    using state = residual_state<typename Layer::state, typename Shortcut::state>;
+    using state = detail::nn::residual_state<typename Layer::state, typename Shortcut::state>;
 
     state bind(shape input, blueprint& plan) const {
         const std::string name = plan.name("residual");

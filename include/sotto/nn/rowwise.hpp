@@ -9,7 +9,7 @@
 #include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
 
-namespace sotto::nn {
+namespace sotto::detail::nn {
 
 /// The state of a layer that takes every plane of an example for an example of its own. Nothing is
 /// copied: the planes lie one after another as examples do.
@@ -19,13 +19,13 @@ public:
     /// So many planes, each an example of this state.
     rowwise_state(std::int64_t rows, State each) : rows_(rows), each_(std::move(each)) {}
 
-    shape output() const noexcept { return {rows_, 1, each_.output().size()}; }
+    sotto::nn::shape output() const noexcept { return {rows_, 1, each_.output().size()}; }
 
     std::span<const float> activations(std::span<const float> in) const noexcept {
         return each_.activations(in);
     }
 
-    std::span<const float> forward(const pass& at, std::span<const float> in) {
+    std::span<const float> forward(const sotto::nn::pass& at, std::span<const float> in) {
         return each_.forward(at, in);
     }
 
@@ -39,6 +39,10 @@ private:
     std::int64_t rows_;
     State each_;
 };
+
+}  // namespace sotto::detail::nn
+
+namespace sotto::nn {
 
 /// One layer for all positions of a sequence alike: `rowwise{dense{.outputs = 65}}`.
 ///   shape   in: T x height x width;  each of the T planes is an example 1 x height x width of the
@@ -55,7 +59,7 @@ struct rowwise {
     /// The layer for one position.
     explicit rowwise(Layer inner) : each(std::move(inner)) {}
 
-    using state = rowwise_state<typename Layer::state>;
+    using state = detail::nn::rowwise_state<typename Layer::state>;
 
     state bind(shape input, blueprint& plan) const {
         check_shape("rowwise", input);

@@ -56,6 +56,10 @@ inline void check_shape(std::string_view where, const shape& s) {
     check_option(where, "channels x height x width", s.size());
 }
 
+}  // namespace sotto::nn
+
+namespace sotto::detail::nn {
+
 /// One side of a window that slides over an image; `name` is the option that says how long it is.
 struct sliding_window {
     const char* name = "window";  // the option's name
@@ -64,12 +68,16 @@ struct sliding_window {
     std::int64_t padding = 0;     // zeros on each end of the side
 };
 
+}  // namespace sotto::detail::nn
+
+namespace sotto::nn {
+
 /// How often a window fits along one side.
 ///   math    floor((side + 2 padding - size) / stride) + 1
 ///   errors  invalid_option: size or stride below 1, padding below 0 or not below the size (nothing
 ///           but padding would be seen), a size longer than the padded side
 inline std::int64_t window_positions(std::string_view where, std::int64_t side,
-                                     const sliding_window& window) {
+                                     const detail::nn::sliding_window& window) {
     check_option(where, window.name, window.size);
     check_option(where, "stride", window.stride);
     check_option(where, "padding", window.padding, 0);

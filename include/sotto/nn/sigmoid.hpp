@@ -2,8 +2,8 @@
 
 #include <span>
 
-#include "sotto/kernels/squash.hpp"
-#include "sotto/nn/activation.hpp"
+#include "sotto/kernels/detail/nn/squash.hpp"
+#include "sotto/nn/detail/activation.hpp"
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/shape.hpp"
 #include "sotto/nn/xtensor.hpp"
@@ -14,7 +14,7 @@ namespace sotto::nn {
 ///   math    1 / (1 + exp(-x));   slope y (1 - y)
 struct sigmoid {
     static void forward(std::span<const float> in, std::span<float> out) {
-        kernels::sigmoid(in, out);
+        detail::kernels::sigmoid(in, out);
     }
     static void backward(std::span<const float> out, std::span<const float> out_gradient,
                          std::span<float> in_gradient) {
@@ -23,7 +23,7 @@ struct sigmoid {
         xt::noalias(as_vector(in_gradient)) = dy * y * (1.0f - y);
     }
 
-    using state = activation<sigmoid>;
+    using state = detail::nn::activation<sigmoid>;
     state bind(shape input, const blueprint& plan) const { return {input, plan.has_parameters()}; }
 };
 

@@ -5,12 +5,12 @@
 #include <span>
 #include <vector>
 
-#include "sotto/core/large_pages.hpp"
+#include "sotto/core/detail/memory/large_pages.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/require_option.hpp"
-#include "sotto/kernels/updates.hpp"
+#include "sotto/kernels/detail/update/updates.hpp"
 #include "sotto/optimizers/optimizer.hpp"
-#include "sotto/optimizers/saved_names.hpp"
+#include "sotto/optimizers/detail/saved_names.hpp"
 #include "sotto/optimizers/sgd.hpp"
 
 namespace sotto {
@@ -54,7 +54,7 @@ public:
         detail::check_share("adamw", "beta1", options.beta1);
         detail::check_share("adamw", "beta2", options.beta2);
         detail::check_decay("adamw", options.weight_decay);
-        require_option("adamw", "epsilon", options.epsilon, allowed::above(0.0));
+        require_option("adamw", "epsilon", options.epsilon, detail::allowed::above(0.0));
     }
 
     double rate_at(const round_info&) const noexcept { return options_.learning_rate; }
@@ -73,8 +73,8 @@ public:
     void update(const tensor& t, std::span<float> parameters,
                 std::span<const float> gradient) noexcept {
         step_.decay = detail::decay_of(t, options_.weight_decay);
-        kernels::descend_adamw(step_, parameters, gradient, t.of(std::span(mean_)),
-                               t.of(std::span(square_)));
+        detail::kernels::descend_adamw(step_, parameters, gradient, t.of(std::span(mean_)),
+                                       t.of(std::span(square_)));
     }
 
     void commit() noexcept { ++steps_; }
@@ -92,8 +92,8 @@ private:
     layout tensors_;
     detail::saved_names mean_names_, square_names_;
     std::int64_t steps_ = 0;
-    kernels::adamw_step step_{};
-    large_vector<float> mean_, square_;
+    detail::kernels::adamw_step step_{};
+    detail::large_vector<float> mean_, square_;
 };
 
 inline adamw::state adamw::bind(const layout& tensors) const {

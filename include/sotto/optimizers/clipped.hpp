@@ -8,7 +8,7 @@
 
 #include "sotto/core/layout.hpp"
 #include "sotto/core/require_option.hpp"
-#include "sotto/kernels/arithmetic.hpp"
+#include "sotto/kernels/detail/simd/arithmetic.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 
 namespace sotto {
@@ -55,16 +55,16 @@ public:
         : norm_(options.limit.norm),
           bound_(options.inner.bind(tensors)),
           scaled_(static_cast<std::size_t>(tensors.size())) {
-        require_option("clipped", "norm", norm_, allowed::above(0.0));
+        require_option("clipped", "norm", norm_, detail::allowed::above(0.0));
     }
 
-    double rate_at(const round_info& where) const noexcept requires
-        optimizing::tells_rate<Optimizer> {
-        return optimizing::rate_at(bound_, where);
+    double rate_at(
+        const round_info& where) const noexcept requires detail::optimizing::tells_rate<Optimizer> {
+        return detail::optimizing::rate_at(bound_, where);
     }
 
     void begin_step(const step_info& step, std::span<const float> gradient) {
-        const double length = std::sqrt(kernels::sum_of_squares(gradient));
+        const double length = std::sqrt(detail::kernels::sum_of_squares(gradient));
         const float factor = length > norm_ ? static_cast<float>(norm_ / length) : 1.0f;
         for (std::size_t i = 0; i < scaled_.size(); ++i) scaled_[i] = factor * gradient[i];
         bound_.begin_step(step, scaled_);
@@ -74,9 +74,9 @@ public:
         bound_.update(t, parameters, t.of(std::span<const float>(scaled_)));
     }
 
-    void commit() noexcept { optimizing::commit(bound_); }
-    void visit(auto&& field) requires optimizing::can_be_saved<Optimizer> {
-        optimizing::visit(bound_, field);
+    void commit() noexcept { detail::optimizing::commit(bound_); }
+    void visit(auto&& field) requires detail::optimizing::can_be_saved<Optimizer> {
+        detail::optimizing::visit(bound_, field);
     }
 
 private:

@@ -3,11 +3,11 @@
 #include <span>
 #include <vector>
 
-#include "sotto/core/large_pages.hpp"
+#include "sotto/core/detail/memory/large_pages.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/kernels/updates.hpp"
+#include "sotto/kernels/detail/update/updates.hpp"
 #include "sotto/optimizers/optimizer.hpp"
-#include "sotto/optimizers/saved_names.hpp"
+#include "sotto/optimizers/detail/saved_names.hpp"
 #include "sotto/optimizers/sgd.hpp"
 
 namespace sotto {
@@ -55,9 +55,10 @@ public:
 
     void update(const tensor& t, std::span<float> parameters,
                 std::span<const float> gradient) noexcept {
-        kernels::descend_with_momentum(rate_, detail::decay_of(t, options_.weight_decay),
-                                       static_cast<float>(options_.momentum), options_.nesterov,
-                                       parameters, gradient, t.of(std::span(velocity_)));
+        detail::kernels::descend_with_momentum(rate_, detail::decay_of(t, options_.weight_decay),
+                                               static_cast<float>(options_.momentum),
+                                               options_.nesterov, parameters, gradient,
+                                               t.of(std::span(velocity_)));
     }
 
     void visit(auto&& field) {
@@ -69,7 +70,7 @@ private:
     layout tensors_;
     detail::saved_names names_;
     float rate_ = 0.0f;
-    large_vector<float> velocity_;
+    detail::large_vector<float> velocity_;
 };
 
 inline momentum_sgd::state momentum_sgd::bind(const layout& tensors) const {

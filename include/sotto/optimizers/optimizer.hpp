@@ -64,14 +64,24 @@ concept optimizer = requires(const O& options, const layout& tensors) {
     noexcept;
 };
 
+}  // namespace sotto
+
+namespace sotto::detail {
+
 /// The update is linear in the gradient and remembers none of it: see optimizer.
 template <class O>
 concept linear_optimizer = optimizer<O> && requires {
     requires O::linear;
 };
 
+}  // namespace sotto::detail
+
+namespace sotto {
+
 /// The members that an optimizer may leave out.
-namespace optimizing {
+}  // namespace sotto
+
+namespace sotto::detail::optimizing {
 
 template <class State>
 bool updates_sparsely(const State& state) noexcept {
@@ -151,8 +161,6 @@ void visit(State& state, Field&& field) {
 /// says that it remembers nothing.
 template <class Options>
 concept can_be_saved = linear_optimizer<Options> ||
-    visitable<decltype(std::declval<const Options&>().bind(std::declval<const layout&>()))>;
+    sotto::visitable<decltype(std::declval<const Options&>().bind(std::declval<const layout&>()))>;
 
-}  // namespace optimizing
-
-}  // namespace sotto
+}  // namespace sotto::detail::optimizing

@@ -7,7 +7,7 @@
 #include "sotto/core/require_option.hpp"
 #include "sotto/core/round_info.hpp"
 
-namespace sotto {
+namespace sotto::detail {
 
 /// How the learning rate changes while training goes on: `factor(round_info)` is what it is
 /// multiplied by, finite and at least 0. `check()`, if there is one, throws invalid_option when the
@@ -17,6 +17,10 @@ template <class S>
 concept rate_schedule = requires(const S& schedule, const round_info& where) {
     { schedule.factor(where) } -> std::convertible_to<double>;
 };
+
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// The learning rate stays as it is.
 struct constant_rate {
@@ -36,8 +40,9 @@ struct step_decay {
     }
     /// Throws invalid_option: every_epochs not above 0, factor_per_step below 0, or not finite.
     void check() const {
-        require_option("step_decay", "every_epochs", every_epochs, allowed::above(0.0));
-        require_option("step_decay", "factor_per_step", factor_per_step, allowed::at_least(0.0));
+        require_option("step_decay", "every_epochs", every_epochs, detail::allowed::above(0.0));
+        require_option("step_decay", "factor_per_step", factor_per_step,
+                       detail::allowed::at_least(0.0));
     }
     void describe(auto&& field) const {
         field("every_epochs", every_epochs);
@@ -59,8 +64,8 @@ struct cosine {
     }
     /// Throws invalid_option: epochs not above 0, final_factor below 0, or not finite.
     void check() const {
-        require_option("cosine", "epochs", epochs, allowed::above(0.0));
-        require_option("cosine", "final_factor", final_factor, allowed::at_least(0.0));
+        require_option("cosine", "epochs", epochs, detail::allowed::above(0.0));
+        require_option("cosine", "final_factor", final_factor, detail::allowed::at_least(0.0));
     }
     void describe(auto&& field) const {
         field("epochs", epochs);
@@ -81,8 +86,9 @@ struct rate_warm_up {
     }
     /// Throws invalid_option: epochs or initial_factor below 0 or not finite.
     void check() const {
-        require_option("rate_warm_up", "epochs", epochs, allowed::at_least(0.0));
-        require_option("rate_warm_up", "initial_factor", initial_factor, allowed::at_least(0.0));
+        require_option("rate_warm_up", "epochs", epochs, detail::allowed::at_least(0.0));
+        require_option("rate_warm_up", "initial_factor", initial_factor,
+                       detail::allowed::at_least(0.0));
     }
     void describe(auto&& field) const {
         field("epochs", epochs);

@@ -7,13 +7,11 @@
 
 #include "sotto/core/layout.hpp"
 #include "sotto/core/require_option.hpp"
-#include "sotto/kernels/entries.hpp"
-#include "sotto/kernels/updates.hpp"
+#include "sotto/kernels/detail/update/entries.hpp"
+#include "sotto/kernels/detail/update/updates.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 
-namespace sotto {
-
-namespace detail {
+namespace sotto::detail {
 inline void check_rate(const char* policy, const double& rate) {
     require_option(policy, "learning_rate", rate, allowed::at_least(0.0));
 }
@@ -39,7 +37,9 @@ inline float rate_of_step(const char* policy, double learning_rate, double facto
 inline float decay_of(const tensor& t, double decay) noexcept {
     return t.kind == tensor_kind::weight ? static_cast<float>(decay) : 0.0f;
 }
-}  // namespace detail
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// Plain stochastic gradient descent.
 ///   math    w -= rate * g.  With weight decay d = decay * w a buffer of its own: b = m b + d, w -=
@@ -73,13 +73,13 @@ public:
         detail::check_rate("sgd", options.learning_rate);
         detail::check_decay("sgd", options.weight_decay);
         require_option("sgd", "decay_momentum", options.decay_momentum,
-                       allowed::at_least(0.0).below(1.0).or_exactly(as_exchanged));
+                       detail::allowed::at_least(0.0).below(1.0).or_exactly(as_exchanged));
         if (options.decay_momentum != as_exchanged) of_decay_.momentum = options.decay_momentum;
         if (options.weight_decay > 0.0) decay_.resize(static_cast<std::size_t>(tensors.size()));
     }
 
     /// The gradients to come carry this momentum; decay is to have the same.
-    void follow_momentum(const carried_momentum& carried) noexcept {
+    void follow_momentum(const detail::carried_momentum& carried) noexcept {
         if (options_.decay_momentum == as_exchanged) of_decay_ = carried;
     }
 
@@ -97,13 +97,13 @@ public:
     void update_part(const tensor& t, std::int64_t first, std::span<float> parameters,
                      std::span<const float> gradient) noexcept {
         if (const float decay = detail::decay_of(t, options_.weight_decay); decay > 0.0f)
-            kernels::descend_with_decay(
+            detail::kernels::descend_with_decay(
                 rate_, decay, static_cast<float>(of_decay_.momentum), of_decay_.nesterov,
                 parameters, gradient,
                 t.of(std::span(decay_))
                     .subspan(static_cast<std::size_t>(first), parameters.size()));
         else
-            kernels::descend(rate_, parameters, gradient);
+            detail::kernels::descend(rate_, parameters, gradient);
     }
 
     std::optional<float> plain_rate(const tensor& t) const noexcept {
@@ -115,14 +115,14 @@ public:
 
     void update_at(const tensor&, std::span<float> parameters, std::span<const float> gradient,
                    std::span<const std::uint32_t> indices) noexcept {
-        kernels::descend_at(rate_, parameters, gradient, indices);
+        detail::kernels::descend_at(rate_, parameters, gradient, indices);
     }
 
     /// As update_at, with the gradient's values alone.
     void update_entries(const tensor&, std::span<float> parameters,
                         std::span<const std::uint32_t> indices,
                         std::span<const float> values) noexcept {
-        kernels::descend_values_at(rate_, parameters, indices, values);
+        detail::kernels::descend_values_at(rate_, parameters, indices, values);
     }
 
     void visit(auto&& field) {
@@ -133,7 +133,7 @@ public:
 private:
     sgd options_;
     layout tensors_;
-    carried_momentum of_decay_;
+    detail::carried_momentum of_decay_;
     float rate_ = 0.0f;
     std::vector<float> decay_;
 };

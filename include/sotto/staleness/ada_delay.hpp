@@ -26,7 +26,7 @@ struct ada_delay {
         }
     };
     state bind(const layout&, int) const {
-        require_option("ada_delay", "c", c, allowed::at_least(0.0));
+        require_option("ada_delay", "c", c, detail::allowed::at_least(0.0));
         return {c};
     }
     void describe(auto&& field) const { field("c", c); }

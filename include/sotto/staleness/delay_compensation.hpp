@@ -8,19 +8,19 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/require_option.hpp"
-#include "sotto/kernels/delay_compensation.hpp"
-#include "sotto/kernels/entries.hpp"
-#include "sotto/kernels/pushed_step.hpp"
+#include "sotto/kernels/detail/update/delay_compensation.hpp"
+#include "sotto/kernels/detail/update/entries.hpp"
+#include "sotto/kernels/detail/update/pushed_step.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
 
-namespace sotto {
-
-namespace detail {
+namespace sotto::detail {
 inline void check_compensation(const char* policy, const double& lambda, const double& bound) {
     require_option(policy, "lambda", lambda, allowed::at_least(0.0));
     require_option(policy, "bound", bound, allowed::at_least(0.0), ", where 0 is none");
 }
-}  // namespace detail
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// DC-ASGD-c: a late gradient gets the first term of its Taylor series, so that it is about the
 /// gradient at the present parameters.
@@ -48,7 +48,7 @@ struct delay_compensation {
 
         void compensate(const tensor&, std::span<float> gradient, std::span<const float> now,
                         std::span<const float> then) const noexcept {
-            kernels::compensate_delay(by_, gradient, now, then);
+            detail::kernels::compensate_delay(by_, gradient, now, then);
         }
         void compensate_part(const tensor& t, std::int64_t, std::span<float> gradient,
                              std::span<const float> now,
@@ -58,24 +58,24 @@ struct delay_compensation {
         void compensate_at(const tensor&, std::span<float> values,
                            std::span<const std::uint32_t> indices, std::span<const float> now,
                            std::span<const float> then) const noexcept {
-            kernels::compensate_delay_at(by_, values, indices, now, then);
+            detail::kernels::compensate_delay_at(by_, values, indices, now, then);
         }
 
         void descend_at(const tensor&, float rate, std::span<float> now,
                         std::span<const std::uint32_t> indices, std::span<const float> values,
                         std::span<const float> then) const noexcept {
-            kernels::descend_compensated_at(rate, by_, now, indices, values, then);
+            detail::kernels::descend_compensated_at(rate, by_, now, indices, values, then);
         }
 
         /// Both steps of plain SGD in one pass; there where nothing bounds the correction.
         bool descends() const noexcept { return by_.bound == 0.0f; }
         void descend(const tensor&, float rate, std::span<float> next, std::span<const float> now,
                      byte_view gradient, std::span<const float> then) const noexcept {
-            kernels::descend_pushed(rate, by_.lambda, next, now, gradient, then);
+            detail::kernels::descend_pushed(rate, by_.lambda, next, now, gradient, then);
         }
 
     private:
-        kernels::constant_compensation by_;
+        detail::kernels::constant_compensation by_;
     };
 
     state bind(const layout&, int) const {

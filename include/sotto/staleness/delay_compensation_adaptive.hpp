@@ -9,13 +9,13 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/large_pages.hpp"
+#include "sotto/core/detail/memory/large_pages.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/require_option.hpp"
-#include "sotto/kernels/arithmetic.hpp"
-#include "sotto/kernels/delay_compensation.hpp"
-#include "sotto/kernels/entries.hpp"
-#include "sotto/kernels/pushed_step.hpp"
+#include "sotto/kernels/detail/simd/arithmetic.hpp"
+#include "sotto/kernels/detail/update/delay_compensation.hpp"
+#include "sotto/kernels/detail/update/entries.hpp"
+#include "sotto/kernels/detail/update/pushed_step.hpp"
 #include "sotto/staleness/delay_compensation.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
 
@@ -49,7 +49,7 @@ struct delay_compensation_adaptive {
                   .epsilon = static_cast<float>(options.epsilon),
                   .bound = static_cast<float>(options.bound)},
               squares_(static_cast<std::size_t>(options.per_worker ? workers : 1),
-                       large_vector<float>(static_cast<std::size_t>(tensors.size()))),
+                       detail::large_vector<float>(static_cast<std::size_t>(tensors.size()))),
               scales_(squares_.size(), std::vector<double>(tensors.tensors().size(), 1.0)) {}
 
         double begin(const late_gradient& what) noexcept {
@@ -64,7 +64,7 @@ struct delay_compensation_adaptive {
         void compensate_part(const tensor& t, std::int64_t first, std::span<float> gradient,
                              std::span<const float> now, std::span<const float> then) noexcept {
             settle(t);
-            kernels::compensate_delay(
+            detail::kernels::compensate_delay(
                 by_, gradient, now, then,
                 of(t).subspan(static_cast<std::size_t>(first), gradient.size()));
         }
@@ -72,19 +72,20 @@ struct delay_compensation_adaptive {
                            std::span<const std::uint32_t> indices, std::span<const float> now,
                            std::span<const float> then) noexcept {
             const float scale = decayed_scale(t);
-            kernels::compensate_delay_at(by_, scale, values, indices, now, then, of(t));
+            detail::kernels::compensate_delay_at(by_, scale, values, indices, now, then, of(t));
         }
         void descend_at(const tensor& t, float rate, std::span<float> now,
                         std::span<const std::uint32_t> indices, std::span<const float> values,
                         std::span<const float> then) noexcept {
             const float scale = decayed_scale(t);
-            kernels::descend_compensated_at(rate, by_, scale, now, indices, values, then, of(t));
+            detail::kernels::descend_compensated_at(rate, by_, scale, now, indices, values, then,
+                                                    of(t));
         }
         bool descends() const noexcept { return by_.bound == 0.0f; }
         void descend(const tensor& t, float rate, std::span<float> next, std::span<const float> now,
                      byte_view gradient, std::span<const float> then) noexcept {
             settle(t);
-            kernels::descend_pushed(rate, by_, next, now, gradient, then, of(t));
+            detail::kernels::descend_pushed(rate, by_, next, now, gradient, then, of(t));
         }
 
         void forget(int worker) noexcept {
@@ -124,7 +125,7 @@ struct delay_compensation_adaptive {
         }
         void settle(const tensor& t) noexcept {
             double& scale = scale_of(t);
-            if (scale != 1.0) kernels::scale(of(t), static_cast<float>(scale));
+            if (scale != 1.0) detail::kernels::scale(of(t), static_cast<float>(scale));
             scale = 1.0;
         }
         void settle_all(std::size_t worker) noexcept {
@@ -134,8 +135,8 @@ struct delay_compensation_adaptive {
         }
 
         layout tensors_;
-        kernels::adaptive_compensation by_;
-        std::vector<large_vector<float>> squares_;
+        detail::kernels::adaptive_compensation by_;
+        std::vector<detail::large_vector<float>> squares_;
         std::vector<std::vector<double>> scales_;
         std::size_t worker_ = 0;
     };
@@ -143,8 +144,9 @@ struct delay_compensation_adaptive {
     state bind(const layout& tensors, int workers) const {
         detail::check_compensation("delay_compensation_adaptive", lambda, bound);
         require_option("delay_compensation_adaptive", "decay", decay,
-                       allowed::at_least(0.0).below(1.0));
-        require_option("delay_compensation_adaptive", "epsilon", epsilon, allowed::above(0.0));
+                       detail::allowed::at_least(0.0).below(1.0));
+        require_option("delay_compensation_adaptive", "epsilon", epsilon,
+                       detail::allowed::above(0.0));
         return {*this, tensors, workers};
     }
     void describe(auto&& field) const {

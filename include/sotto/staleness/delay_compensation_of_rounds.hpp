@@ -3,7 +3,7 @@
 #include <span>
 
 #include "sotto/core/layout.hpp"
-#include "sotto/kernels/delay_compensation.hpp"
+#include "sotto/kernels/detail/update/delay_compensation.hpp"
 #include "sotto/staleness/delay_compensation.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sotto/core/layout.hpp"
-#include "sotto/kernels/gap.hpp"
+#include "sotto/kernels/detail/update/gap.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
 
 namespace sotto {
@@ -34,18 +34,19 @@ struct gap_aware {
 
         void compensate(const tensor& t, std::span<float> gradient, std::span<const float> now,
                         std::span<const float> then) noexcept {
-            kernels::divide_by_gap(gradient, now, then, t.of(std::span(lengths_)), steps(t));
+            detail::kernels::divide_by_gap(gradient, now, then, t.of(std::span(lengths_)),
+                                           steps(t));
         }
         void compensate_at(const tensor& t, std::span<float> values,
                            std::span<const std::uint32_t> indices, std::span<const float> now,
                            std::span<const float> then) noexcept {
-            kernels::divide_by_gap_at(values, indices, now, then, t.of(std::span(lengths_)),
-                                      steps(t));
+            detail::kernels::divide_by_gap_at(values, indices, now, then, t.of(std::span(lengths_)),
+                                              steps(t));
         }
 
         /// C n: the sum, so that no step is rounded away by the mean's division.
         void moved(const tensor& t, std::span<const float> change) noexcept {
-            kernels::add_magnitudes(t.of(std::span(lengths_)), change);
+            detail::kernels::add_magnitudes(t.of(std::span(lengths_)), change);
             ++steps_[static_cast<std::size_t>(t.index)];
         }
 

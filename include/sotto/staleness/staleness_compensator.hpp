@@ -7,7 +7,7 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/kernels/pushed_step.hpp"
+#include "sotto/kernels/detail/update/pushed_step.hpp"
 
 namespace sotto {
 
@@ -56,6 +56,10 @@ concept staleness_compensator = requires(const C& options, const layout& tensors
 template <class C>
 using compensator_state = decltype(std::declval<const C&>().bind(std::declval<const layout&>(), 1));
 
+}  // namespace sotto
+
+namespace sotto::detail {
+
 /// The server must keep the parameters that each worker has read.
 template <class C>
 concept compares_parameters = requires {
@@ -74,8 +78,14 @@ concept adapts_rate = requires {
     requires C::adaptive_rate;
 };
 
+}  // namespace sotto::detail
+
+namespace sotto {
+
 /// The members that a compensator may leave out.
-namespace compensating {
+}  // namespace sotto
+
+namespace sotto::detail::compensating {
 
 template <class State>
 void compensate(State& state, const tensor& t, std::span<float> gradient,
@@ -170,6 +180,4 @@ void visit(State& state, Field&& field) {
     if constexpr (requires { state.visit(field); }) state.visit(field);
 }
 
-}  // namespace compensating
-
-}  // namespace sotto
+}  // namespace sotto::detail::compensating

@@ -4,14 +4,14 @@
 #include <type_traits>
 #include <utility>
 
-#include "sotto/collectives/fitting.hpp"
+#include "sotto/collectives/detail/fitting.hpp"
 #include "sotto/collectives/sparse_all_reduce.hpp"
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/compressors/none.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/optimizers/sgd.hpp"
-#include "sotto/strategies/all_reduce_state.hpp"
+#include "sotto/strategies/detail/all_reduce/all_reduce_state.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -38,39 +38,40 @@ namespace sotto {
 ///           cannot be read. The round then did not take place on any rank: parameters,
 ///           optimizer and compressor memory stand as after the last completed one.
 ///           invalid_option, when it is bound: group_bytes below 0
-template <class Optimizer = sgd, class Compressor = none, class Collective = collectives::fitting>
+template <class Optimizer = sgd, class Compressor = none,
+          class Collective = detail::collectives::fitting>
 struct all_reduce {
     static_assert(
         optimizer<Optimizer>,
         "all_reduce: the first policy must be an optimizer: it needs bind(layout) with "
         "begin_step(step_info, gradient) and update(tensor, parameters, gradient) noexcept");
     static_assert(
-        binds_to_layout<Compressor>,
+        detail::binds_to_layout<Compressor>,
         "all_reduce: the second policy must be a compressor: it needs bind(const layout&) "
         "const, which returns its state");
-    static_assert(!binds_to_layout<Compressor> || encodes<Compressor>,
+    static_assert(!detail::binds_to_layout<Compressor> || detail::encodes<Compressor>,
                   "all_reduce: the compressor's state needs encode(tensor, span<const float> "
                   "gradient, bytes& out)");
-    static_assert(!binds_to_layout<Compressor> || decodes<Compressor>,
+    static_assert(!detail::binds_to_layout<Compressor> || detail::decodes<Compressor>,
                   "all_reduce: the compressor's state needs decode_add(tensor, byte_view message, "
                   "span<float> sum)");
-    static_assert(collectives::collective<Collective>,
+    static_assert(detail::collectives::collective<Collective>,
                   "all_reduce: the third policy must be a collective, such as collectives::ring{}");
-    static_assert(!collectives::summing<Collective> || !compressor<Compressor> ||
-                      summable<Compressor>,
+    static_assert(!detail::collectives::summing<Collective> || !compressor<Compressor> ||
+                      detail::summable<Compressor>,
                   "all_reduce: this compressor's messages cannot be added up, so a summing "
                   "collective cannot carry them: leave the collective out, use "
                   "collectives::all_gather{}, or make the compressor summable: sums, payload_size, "
                   "pack and unpack");
     static_assert(
         !std::is_same_v<Collective, collectives::sparse_reduce_scatter> ||
-            !compressor<Compressor> || takes_back<Compressor>,
+            !compressor<Compressor> || detail::takes_back<Compressor>,
         "all_reduce: collectives::sparse_reduce_scatter selects from sums of entries once "
         "more, so it needs a sparse compressor whose memory takes back what is not "
         "selected, such as dgc or sparsified{top_k{}, residual{}}: decode, entries_max "
         "and take_back");
     static_assert(
-        !holds_momentum<Compressor> || linear_optimizer<Optimizer>,
+        !detail::holds_momentum<Compressor> || detail::linear_optimizer<Optimizer>,
         "all_reduce: this compressor's memory already holds the momentum, so the optimizer must be "
         "plain "
         "sgd (or a schedule of it): momentum, AdamW or clipping would be applied a second time");
@@ -84,7 +85,7 @@ struct all_reduce {
 
     template <transport Transport>
     auto bind(const layout& tensors, Transport& through) const {
-        return all_reduce_state<all_reduce, Transport>(*this, tensors, through);
+        return detail::all_reduce_state<all_reduce, Transport>(*this, tensors, through);
     }
 
     void describe(auto&& field) const {

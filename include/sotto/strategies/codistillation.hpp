@@ -9,12 +9,12 @@
 #include "sotto/distillation/distillation_loss.hpp"
 #include "sotto/distillation/distillation_weight.hpp"
 #include "sotto/distillation/soft_cross_entropy.hpp"
-#include "sotto/strategies/checkpoint_exchange.hpp"
-#include "sotto/strategies/codistillation_state.hpp"
+#include "sotto/strategies/codistillation/exchanges/checkpoint_exchange.hpp"
+#include "sotto/strategies/detail/codistillation/codistillation_state.hpp"
 #include "sotto/strategies/model_groups.hpp"
 #include "sotto/strategies/strategy.hpp"
-#include "sotto/strategies/teacher_exchange.hpp"
-#include "sotto/strategies/teacher_standing.hpp"
+#include "sotto/strategies/codistillation/exchanges/teacher_exchange.hpp"
+#include "sotto/strategies/detail/codistillation/teacher_standing.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -32,15 +32,15 @@ struct codistillation_groups {
     /// Throws invalid_option for a world of so many ranks where groups cannot be formed.
     void check(int ranks) const {
         constexpr const char* name = "codistillation_groups";
-        require_option(name, "count", count, allowed::at_least(1));
-        require_option(name, "every", every, allowed::at_least(1));
-        require_option(name, "burn_in", burn_in, allowed::at_least(0));
-        require_option(name, "only", only, allowed::at_least(-1).below(count),
+        require_option(name, "count", count, detail::allowed::at_least(1));
+        require_option(name, "every", every, detail::allowed::at_least(1));
+        require_option(name, "burn_in", burn_in, detail::allowed::at_least(0));
+        require_option(name, "only", only, detail::allowed::at_least(-1).below(count),
                        ", the number of groups");
         if (only < 0)
-            require_option(name, "count", count, allowed::at_least(1).at_most(ranks),
+            require_option(name, "count", count, detail::allowed::at_least(1).at_most(ranks),
                            ", the number of ranks");
-        require_option(name, "common", common, allowed::at_least(0.0).at_most(1.0));
+        require_option(name, "common", common, detail::allowed::at_least(0.0).at_most(1.0));
     }
 
     void describe(auto&& field) const {
@@ -86,10 +86,11 @@ struct codistillation {
                   "codistillation: the second policy must be a distillation_loss: it needs "
                   "add(teacher, outputs, share, targets), value(logits, outputs, targets) and "
                   "gradient(logits, outputs, targets, weight, out)");
-    static_assert(distillation_weight<Weight>,
+    static_assert(detail::distillation_weight<Weight>,
                   "codistillation: the fourth policy must be a distillation_weight: it needs "
                   "at(step) and check()");
-    static_assert(conducting::in_step<GroupStrategy> || exchanges_by_each_rank<Exchange>,
+    static_assert(detail::conducting::in_step<GroupStrategy> ||
+                      detail::exchanges_by_each_rank<Exchange>,
                   "codistillation: ranks of the first policy are not in step, so each of them must "
                   "find teachers by itself: the third policy must be checkpoint_exchange{} or "
                   "another one that says `by_each_rank = true`");
@@ -97,27 +98,28 @@ struct codistillation {
     /// The type of `groups`.
     using group_options = codistillation_groups;
 
-    GroupStrategy strategy{};        // by which a group trains
-    Loss loss{};                     // that pulls students to teachers
-    Exchange exchange{};             // how groups hear of each other
-    codistillation_groups groups{};  // which groups there are
-    Weight weight{};                 // of the pull, in time
-    teacher_rules teachers{};        // which of them are heard
+    GroupStrategy strategy{};          // by which a group trains
+    Loss loss{};                       // that pulls students to teachers
+    Exchange exchange{};               // how groups hear of each other
+    codistillation_groups groups{};    // which groups there are
+    Weight weight{};                   // of the pull, in time
+    detail::teacher_rules teachers{};  // which of them are heard
 
     static constexpr bool needs_logits = true;
     static constexpr bool synchronous = GroupStrategy::synchronous;
-    static constexpr bool in_step = conducting::in_step<GroupStrategy>;
+    static constexpr bool in_step = detail::conducting::in_step<GroupStrategy>;
 
     template <transport Transport>
     auto bind(const layout& tensors, Transport& through) const {
         static_assert(
-            exchanges_predictions<Exchange> || teacher_exchange<Exchange, Transport>,
+            detail::exchanges_predictions<Exchange> ||
+                detail::teacher_exchange<Exchange, Transport>,
             "codistillation: the third policy must be a teacher_exchange, such as "
             "checkpoint_exchange{} or transport_exchange{}, or prediction_exchange{}: it needs "
             "bind(meeting_place) with "
             "publish(kind, facts, parameters, buffers, students), look(kind, group, after) and "
             "problem()");
-        return codistillation_state<codistillation, Transport>(*this, tensors, through);
+        return detail::codistillation_state<codistillation, Transport>(*this, tensors, through);
     }
 
     void describe(auto&& field) const {
@@ -141,6 +143,7 @@ codistillation(S, L, E, codistillation_groups) -> codistillation<S, L, E>;
 template <class S, class L, class E, class W>
 codistillation(S, L, E, codistillation_groups, W) -> codistillation<S, L, E, W>;
 template <class S, class L, class E, class W>
-codistillation(S, L, E, codistillation_groups, W, teacher_rules) -> codistillation<S, L, E, W>;
+codistillation(S, L, E, codistillation_groups, W, detail::teacher_rules)
+    -> codistillation<S, L, E, W>;
 
 }  // namespace sotto

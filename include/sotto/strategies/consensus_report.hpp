@@ -4,7 +4,7 @@
 #include <limits>
 #include <span>
 
-namespace sotto {
+namespace sotto::detail {
 
 /// How far ranks that mix with neighbours are apart, as one of them sees it in a step. What was not
 /// measured is not a number; what is told by tensor is valid until the next round.
@@ -31,4 +31,4 @@ struct consensus_report {
     std::span<const double> squared_distances{};  // of `distance`, by tensor: they add up to it
 };
 
-}  // namespace sotto
+}  // namespace sotto::detail

@@ -5,17 +5,17 @@
 #include <type_traits>
 
 #include "sotto/compressors/compressor.hpp"
-#include "sotto/compressors/contractive.hpp"
+#include "sotto/compressors/detail/contractive.hpp"
 #include "sotto/compressors/none.hpp"
-#include "sotto/consensus/consensus_controller.hpp"
-#include "sotto/consensus/fixed_rounds.hpp"
+#include "sotto/strategies/gossip/control/consensus_controller.hpp"
+#include "sotto/strategies/gossip/control/fixed_rounds.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/mixing/adapt_then_combine.hpp"
-#include "sotto/mixing/mixing_method.hpp"
+#include "sotto/strategies/gossip/mixing/adapt_then_combine.hpp"
+#include "sotto/strategies/gossip/mixing/mixing_method.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/optimizers/sgd.hpp"
-#include "sotto/strategies/gossip_pairs.hpp"
-#include "sotto/strategies/gossip_state.hpp"
+#include "sotto/strategies/detail/gossip/gossip_pairs.hpp"
+#include "sotto/strategies/detail/gossip/gossip_state.hpp"
 #include "sotto/topologies/ring.hpp"
 #include "sotto/topologies/topology.hpp"
 #include "sotto/transports/tolerant_transport.hpp"
@@ -103,46 +103,47 @@ struct gossip {
         "consensus_control{}: it needs bind() with needs(where) and "
         "wants_another(reading)");
     static_assert(
-        binds_to_layout<Compressor> && encodes<Compressor> && decodes<Compressor>,
+        detail::binds_to_layout<Compressor> && detail::encodes<Compressor> &&
+            detail::decodes<Compressor>,
         "gossip: the fourth policy must be a compressor: it needs bind(const layout&), and "
         "its state encode(tensor, span<const float> gradient, bytes& out) and "
         "decode_add(tensor, byte_view message, span<float> sum)");
     static_assert(mixing_method<Mixing>,
                   "gossip: the fifth policy must be a mixing method, such as "
                   "mixing::adapt_then_combine{}: it needs bind(layout)");
-    static_assert(std::is_same_v<Compressor, none> || mixing::by_copies<Mixing>,
+    static_assert(std::is_same_v<Compressor, none> || detail::mixing::by_copies<Mixing>,
                   "gossip: parameters that are mixed must be whole: compress what changes them, by "
                   "mixing::choco{} as the fifth policy");
     static_assert(
-        !mixing::by_copies<Mixing> || !remembers<Compressor>,
+        !detail::mixing::by_copies<Mixing> || !detail::remembers<Compressor>,
         "gossip: mixing::choco remembers itself what was not sent, so the compressor must "
         "not: use top_k{}, random_k{} or scaled_sign{} without memory");
     static_assert(
-        !mixing::by_copies<Mixing> || !unbiased<Compressor>,
+        !detail::mixing::by_copies<Mixing> || !detail::unbiased<Compressor>,
         "gossip: mixing::choco needs messages that are never further from what they say than "
         "nothing is: copies that follow those of an unbiased compressor, such as qsgd{} or "
         "terngrad{}, can grow without bound: use scaled_down{qsgd{}}, top_k{}, random_k{} or "
         "scaled_sign{}");
     static_assert(
-        !mixing::by_copies<Mixing> || !controlling::estimates<Control>,
+        !detail::mixing::by_copies<Mixing> || !detail::controlling::estimates<Control>,
         "gossip: by mixing::choco ranks know copies of each other, and no estimate of how far they "
         "are apart: the third policy must be no_control{}, fixed_rounds{} or one that measures "
         "exactly, such as fraction_of_maximum{}, and say `estimates = false`");
     static_assert(
-        !mixing::plain_steps<Mixing> || linear_optimizer<Optimizer>,
+        !detail::mixing::plain_steps<Mixing> || detail::linear_optimizer<Optimizer>,
         "gossip: this mixing method has momentum of its own, so the optimizer must be "
         "plain sgd (or a schedule of it): momentum or Adam would be applied a second time");
     static_assert(
-        !mixing::needs_rate<Mixing> || optimizing::tells_rate<Optimizer>,
+        !detail::mixing::needs_rate<Mixing> || detail::optimizing::tells_rate<Optimizer>,
         "gossip: this mixing method needs the learning rate of a step, which the optimizer "
         "does not tell: give its state rate_at(round_info)");
 
     static_assert(
-        !controlling::needs_rate<Control> || optimizing::tells_rate<Optimizer>,
+        !detail::controlling::needs_rate<Control> || detail::optimizing::tells_rate<Optimizer>,
         "gossip: this consensus controller decides by the learning rate of a step, which the "
         "optimizer does not tell: give its state rate_at(round_info)");
 
-    static_assert(!mixing::in_pairs<Mixing> || std::is_same_v<Control, no_control>,
+    static_assert(!detail::mixing::in_pairs<Mixing> || std::is_same_v<Control, no_control>,
                   "gossip: pairs that mix when they like have no rounds in common, so the third "
                   "policy must be no_control{}");
 
@@ -151,17 +152,18 @@ struct gossip {
 
     static_assert(survives || std::is_same_v<Rest, gossip_options>,
                   "gossip: the sixth policy must be gossip_options{} or surviving{}");
-    static_assert(!survives || mixing::outlives_ranks<Mixing>,
+    static_assert(!survives || detail::mixing::outlives_ranks<Mixing>,
                   "gossip: this mixing method remembers what ranks have been to each other, or "
                   "takes the mean "
                   "of all, so that it does not outlive one: surviving{} goes with "
                   "mixing::adapt_then_combine{}, combine_then_adapt{} and quasi_global_momentum{}");
     static_assert(
-        !survives || !controlling::measures_exactly<Control>,
+        !survives || !detail::controlling::measures_exactly<Control>,
         "gossip: an exact distance is of all ranks: surviving{} goes with controllers that "
         "estimate it, such as consensus_control{}");
     static_assert(
-        !controlling::takes_means<Control> || (!survives && !mixing::by_copies<Mixing>),
+        !detail::controlling::takes_means<Control> ||
+            (!survives && !detail::mixing::by_copies<Mixing>),
         "gossip: exact_mean{} takes the mean of all ranks: it goes neither with surviving{}, where "
         "some may be gone, nor with mixing::choco, whose copies know nothing of it");
 
@@ -173,7 +175,7 @@ struct gossip {
     Rest options{};           // the rest: gossip_options, or surviving
 
     static constexpr bool synchronous = false;
-    static constexpr bool in_step = !mixing::in_pairs<Mixing> && !survives;
+    static constexpr bool in_step = !detail::mixing::in_pairs<Mixing> && !survives;
 
     template <transport Transport>
     auto bind(const layout& tensors, Transport& through) const {
@@ -181,10 +183,10 @@ struct gossip {
             !survives || tolerant_transport<Transport>,
             "gossip: on this transport the loss of a rank ends the job: leave surviving{} "
             "out");
-        if constexpr (mixing::in_pairs<Mixing>)
-            return gossip_pairs<gossip, Transport>(*this, tensors, through);
+        if constexpr (detail::mixing::in_pairs<Mixing>)
+            return detail::gossip_pairs<gossip, Transport>(*this, tensors, through);
         else
-            return gossip_state<gossip, Transport>(*this, tensors, through);
+            return detail::gossip_state<gossip, Transport>(*this, tensors, through);
     }
     void describe(auto&& field) const {
         field("mixing", mixing);  // first: where ranks differ in it, that is what they are told

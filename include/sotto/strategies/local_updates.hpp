@@ -12,7 +12,7 @@
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
-#include "sotto/strategies/local_updates_state.hpp"
+#include "sotto/strategies/detail/local_updates/local_updates_state.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/transports/transport.hpp"
 
@@ -56,7 +56,7 @@ struct local_updates {
         optimizer<Optimizer>,
         "local_updates: the first policy must be an optimizer: it needs bind(layout) with "
         "begin_step(step_info, gradient) and update(tensor, parameters, gradient) noexcept");
-    static_assert(conducting::in_step<Outer>,
+    static_assert(detail::conducting::in_step<Outer>,
                   "local_updates: the second policy must be a strategy whose ranks meet in every "
                   "round, such as all_reduce{sgd{.learning_rate = 1.0}}");
 
@@ -69,7 +69,7 @@ struct local_updates {
 
     template <transport Transport>
     auto bind(const layout& tensors, Transport& through) const {
-        return local_updates_state<local_updates, Transport>(*this, tensors, through);
+        return detail::local_updates_state<local_updates, Transport>(*this, tensors, through);
     }
     void describe(auto&& field) const {
         field("optimizer", optimizer);

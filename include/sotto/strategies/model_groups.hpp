@@ -29,6 +29,10 @@ inline const char* name_of(lessons_from whom) noexcept {
     return names[static_cast<int>(whom)];
 }
 
+}  // namespace sotto
+
+namespace sotto::detail {
+
 /// The groups that teach a group in its interval `interval`, and those that it teaches in the same
 /// one of theirs, ascending.
 class lesson_plan {
@@ -86,4 +90,4 @@ private:
     random_stream random_;
 };
 
-}  // namespace sotto
+}  // namespace sotto::detail

@@ -6,14 +6,14 @@
 
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/compressors/none.hpp"
-#include "sotto/consistency/asynchronous.hpp"
-#include "sotto/consistency/consistency.hpp"
+#include "sotto/strategies/parameter_server/consistency/asynchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/consistency.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/staleness/no_compensation.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
-#include "sotto/strategies/parameter_server_state.hpp"
+#include "sotto/strategies/detail/parameter_server/parameter_server_state.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -60,9 +60,10 @@ struct serving {
 ///   math    see shard_server. Each server owns a range of the tensors, and takes steps of its own
 ///   shape   a round of a worker is one gradient. What ranks hold differs between rounds; after
 ///           `fit` all hold the same, what the servers have then
-///   wire    a push to each server, see wire/push.hpp, with the compressor's messages; back come 64
-///           bytes, and the server's parameters as they are in memory, or, where steps go by
-///           entries, those that have changed since the worker read: a wire::sparse_block
+///   wire    a push to each server, see wire/detail/protocols/push.hpp, with the compressor's
+///           messages; back come 64 bytes, and the server's parameters as they are in memory, or,
+///           where steps go by entries, those that have changed since the worker read: a
+///           wire::sparse_block
 ///   cost    a server: 4 bytes a parameter of its own for each version in use, see kept_versions, 4
 ///           for a gradient, and what optimizer, compensator and decoding take of its own
 ///           parameters; server_memory says how much in all. A worker: 8 bytes a parameter, its
@@ -91,31 +92,33 @@ struct parameter_server {
                   "parameter_server: the third policy must be a staleness compensator: it needs "
                   "bind(layout, workers) with begin(late_gradient), which returns a factor");
     static_assert(
-        !staleness_compensator<Compensator> || !only_for_rounds<Compensator> ||
-            bulk_consistency<Consistency>,
+        !staleness_compensator<Compensator> || !detail::only_for_rounds<Compensator> ||
+            detail::bulk_consistency<Consistency>,
         "parameter_server: this compensator corrects the gradients of one round by each other, so "
         "the consistency must be bulk_synchronous: with another one use delay_compensation or "
         "delay_compensation_adaptive");
     static_assert(
-        !staleness_compensator<Compensator> || !only_for_rounds<Compensator> ||
-            linear_optimizer<Optimizer>,
+        !staleness_compensator<Compensator> || !detail::only_for_rounds<Compensator> ||
+            detail::linear_optimizer<Optimizer>,
         "parameter_server: this compensator makes a step of every gradient of a round, so the "
         "optimizer must be plain sgd (or a schedule of it): momentum or Adam would decay once for "
         "each worker");
-    static_assert(!adapts_rate<Compensator> || optimizing::tells_rate<Optimizer>,
+    static_assert(!detail::adapts_rate<Compensator> || detail::optimizing::tells_rate<Optimizer>,
                   "parameter_server: this compensator needs the learning rate of a step, which the "
                   "optimizer does not tell: give its state rate_at(round_info), or use "
                   "inverse_staleness");
-    static_assert(binds_to_layout<Compressor> && encodes<Compressor> && decodes<Compressor>,
+    static_assert(detail::binds_to_layout<Compressor> && detail::encodes<Compressor> &&
+                      detail::decodes<Compressor>,
                   "parameter_server: the fourth policy must be a compressor: it needs bind(const "
                   "layout&), and its state encode(tensor, span<const float> gradient, bytes& out) "
                   "and decode_add(tensor, byte_view message, span<float> sum)");
-    static_assert(!compressor<Compressor> || !compressing::has_after_sum<state_of<Compressor>>,
+    static_assert(!compressor<Compressor> ||
+                      !detail::compressing::has_after_sum<state_of<Compressor>>,
                   "parameter_server: this compressor's messages change an estimate that all ranks "
                   "keep alike, which a server's workers do not: use another one, such as dgc or "
                   "sparsified{top_k{}, residual{}}");
     static_assert(
-        !holds_momentum<Compressor> || linear_optimizer<Optimizer>,
+        !detail::holds_momentum<Compressor> || detail::linear_optimizer<Optimizer>,
         "parameter_server: this compressor's memory already holds the momentum, so the optimizer "
         "must be plain sgd (or a schedule of it): momentum, AdamW or clipping would be applied a "
         "second time");
@@ -130,7 +133,7 @@ struct parameter_server {
 
     template <class Transport>
     auto bind(const layout& tensors, Transport& through) const {
-        return parameter_server_state<parameter_server, Transport>(*this, tensors, through);
+        return detail::parameter_server_state<parameter_server, Transport>(*this, tensors, through);
     }
     void describe(auto&& field) const {
         field("optimizer", optimizer);

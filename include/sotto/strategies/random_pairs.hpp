@@ -10,33 +10,37 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/collectives/neighbour_exchange.hpp"
-#include "sotto/collectives/refuse_mixing.hpp"
+#include "sotto/collectives/detail/neighbour_exchange.hpp"
+#include "sotto/collectives/detail/refuse_mixing.hpp"
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/compressors/none.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/finite.hpp"
-#include "sotto/core/large_pages.hpp"
+#include "sotto/core/detail/memory/finite.hpp"
+#include "sotto/core/detail/memory/large_pages.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/core/visit.hpp"
-#include "sotto/kernels/arithmetic.hpp"
-#include "sotto/kernels/averaging.hpp"
-#include "sotto/kernels/reductions.hpp"
-#include "sotto/strategies/common_epochs.hpp"
-#include "sotto/strategies/guarded.hpp"
-#include "sotto/strategies/stopwatch.hpp"
+#include "sotto/kernels/detail/simd/arithmetic.hpp"
+#include "sotto/kernels/detail/update/averaging.hpp"
+#include "sotto/kernels/detail/simd/reductions.hpp"
+#include "sotto/strategies/detail/common_epochs.hpp"
+#include "sotto/strategies/detail/guarded.hpp"
+#include "sotto/strategies/detail/stopwatch.hpp"
 #include "sotto/strategies/strategy.hpp"
-#include "sotto/strategies/tensor_messages.hpp"
+#include "sotto/strategies/detail/codistillation/tensor_messages.hpp"
 #include "sotto/topologies/random_matching.hpp"
-#include "sotto/transports/blame.hpp"
+#include "sotto/transports/detail/messaging/blame.hpp"
 #include "sotto/transports/transport.hpp"
 
-namespace sotto {
+namespace sotto::detail {
 
 template <class Transport, class Compressor = none>
 class random_pairs_state;
+
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// The outer step of NoLoCo, for local_updates{adamw{...}, random_pairs{}}: in every meeting chance
 /// pairs the ranks, and each takes a step by what the two of them have come, drawn to where they
@@ -61,7 +65,7 @@ struct random_pairs {
 
     template <transport Transport>
     auto bind(const layout& tensors, Transport& through) const {
-        return random_pairs_state<Transport>(*this, tensors, through);
+        return detail::random_pairs_state<Transport>(*this, tensors, through);
     }
     void describe(auto&& field) const {
         field("momentum", momentum);
@@ -82,7 +86,7 @@ struct random_pairs {
 template <class Compressor>
 struct compressed_pairs {
     static_assert(
-        compressor<Compressor> && !compressing::has_after_sum<state_of<Compressor>>,
+        sotto::compressor<Compressor> && !detail::compressing::has_after_sum<state_of<Compressor>>,
         "compressed_pairs: the first policy must be a compressor whose messages are whole by "
         "themselves, such as error_feedback{chunked_top_k{}}: a rank gets only those of its pair");
 
@@ -94,7 +98,8 @@ struct compressed_pairs {
 
     template <transport Transport>
     auto bind(const layout& tensors, Transport& through) const {
-        return random_pairs_state<Transport, Compressor>(pairs, tensors, through, compressor);
+        return detail::random_pairs_state<Transport, Compressor>(pairs, tensors, through,
+                                                                 compressor);
     }
     void describe(auto&& field) const {
         field("compressor", compressor);
@@ -107,10 +112,14 @@ compressed_pairs(C) -> compressed_pairs<C>;
 template <class C>
 compressed_pairs(C, random_pairs) -> compressed_pairs<C>;
 
+}  // namespace sotto
+
+namespace sotto::detail {
+
 /// One rank's side of random_pairs.
 template <class Transport, class Compressor>
 class random_pairs_state {
-    static constexpr bool compresses = !std::is_same_v<Compressor, none>;
+    static constexpr bool compresses = !std::is_same_v<Compressor, sotto::none>;
 
 public:
     random_pairs_state(const random_pairs& options, const layout& tensors, Transport& through,
@@ -118,7 +127,7 @@ public:
         : options_(checked(options)),
           tensors_(tensors),
           through_(&through),
-          pairs_(topologies::random_matching{options.seed}.bind(through.size())),
+          pairs_(sotto::topologies::random_matching{options.seed}.bind(through.size())),
           compressor_(compressor.bind(compresses ? tensors_ : no_tensors_)),
           both_(2 * static_cast<std::size_t>(tensors.size())),
           step_(static_cast<std::size_t>(tensors.size())),
@@ -170,7 +179,7 @@ private:
         round_report report{.examples = job.examples, .dense_bytes = 4 * tensors_.size()};
         report.loss = job.model.gradient(std::span<const float>(parameters), job.batch, way,
                                          [](const tensor&) {});
-        if (!kernels::is_finite(kernels::sum_of_squares(way)))
+        if (!detail::kernels::is_finite(kernels::sum_of_squares(way)))
             throw error(errc::non_finite, "rank " + std::to_string(through_->rank()) +
                                               " has come where parameters are not finite");
         std::copy(parameters.begin(), parameters.end(), met.begin());
@@ -276,7 +285,7 @@ private:
     random_pairs options_;
     layout tensors_, no_tensors_;
     Transport* through_;
-    topologies::random_matching::state pairs_;
+    sotto::topologies::random_matching::state pairs_;
     state_of<Compressor> compressor_;
     large_vector<float> both_;  // the pair's mean way, and where it began
     large_vector<float> step_;  // m
@@ -288,4 +297,4 @@ private:
     tensor_messages<Transport> messages_;
 };
 
-}  // namespace sotto
+}  // namespace sotto::detail

@@ -6,9 +6,9 @@
 
 #include "sotto/core/clock.hpp"
 #include "sotto/strategies/consensus_report.hpp"
-#include "sotto/strategies/teacher_standing.hpp"
+#include "sotto/strategies/detail/codistillation/teacher_standing.hpp"
 
-namespace sotto {
+namespace sotto::detail {
 
 /// When a tensor's gradient went through a round, since the round began: in this order.
 struct tensor_times {
@@ -34,6 +34,10 @@ struct taught_report {
     std::string_view problem{};   // why the last could not be; empty: it could. Likewise valid
 };
 
+}  // namespace sotto::detail
+
+namespace sotto {
+
 /// What one round cost this rank and what came of it. Seconds add up to the round's: computing
 /// stops while a finished tensor is compressed and sent.
 struct round_report {
@@ -49,10 +53,10 @@ struct round_report {
     duration exchange{};  // something was under way between ranks; not an addend of the round's
     duration hidden{};    // of that, until the last tensor left: this rank had work of its own
 
-    std::int64_t staleness = -1;   // steps of a server between reading and this gradient; -1: none
-    bool dropped = false;          // a server did without this gradient
-    consensus_report consensus{};  // where ranks mix with neighbours
-    taught_report taught{};        // where other models teach
+    std::int64_t staleness = -1;  // steps of a server between reading and this gradient; -1: none
+    bool dropped = false;         // a server did without this gradient
+    detail::consensus_report consensus{};  // where ranks mix with neighbours
+    detail::taught_report taught{};        // where other models teach
 
     std::int64_t dense_bytes = 0;     // the gradient as 4-byte floats
     std::int64_t message_bytes = 0;   // what this rank's gradient became, once
@@ -64,7 +68,8 @@ struct round_report {
     time_point began{};          // by the transport's clock, after the batch was read
     duration agreed{};           // since then: every rank has voted for the round
     duration ended{};            // the parameters are the next round's
-    std::span<const sotto::tensor_times> tensor_times{};  // by tensor; valid until the next round
+    std::span<const sotto::detail::tensor_times>
+        tensor_times{};  // by tensor; valid until the next round
 };
 
 }  // namespace sotto

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "sotto/core/clock.hpp"
-#include "sotto/strategies/server_roles.hpp"
-#include "sotto/strategies/staleness_counts.hpp"
+#include "sotto/strategies/detail/parameter_server/server_roles.hpp"
+#include "sotto/strategies/detail/parameter_server/staleness_counts.hpp"
 
 namespace sotto {
 
@@ -19,6 +19,10 @@ namespace sotto {
 inline double share_of(std::int64_t part, std::int64_t whole) noexcept {
     return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
 }
+
+}  // namespace sotto
+
+namespace sotto::detail {
 
 /// What a server has seen of one worker.
 struct served_worker {
@@ -56,31 +60,39 @@ struct server_saves {
     friend bool operator==(const server_saves&, const server_saves&) = default;
 };
 
+}  // namespace sotto::detail
+
+namespace sotto {
+
 /// What one server did and saw since it was made.
 struct server_report {
-    int rank = 0;                          // which rank serves
-    std::int64_t version = 0;              // steps that it took, of earlier processes too
-    std::vector<served_worker> workers{};  // one entry each, in order
-    std::optional<server_saves> saves{};   // where it is to save what it holds
+    int rank = 0;                                  // which rank serves
+    std::int64_t version = 0;                      // steps that it took, of earlier processes too
+    std::vector<detail::served_worker> workers{};  // one entry each, in order
+    std::optional<detail::server_saves> saves{};   // where it is to save what it holds
     /// Why the order of arrivals that it records ends too early; empty: it does not.
     std::string record_failure{};
 
     /// Gradients that came from all workers.
-    std::int64_t rounds() const noexcept { return sum_of(&served_worker::rounds); }
+    std::int64_t rounds() const noexcept { return sum_of(&detail::served_worker::rounds); }
     /// Of these, those that came too late to count.
-    std::int64_t dropped() const noexcept { return sum_of(&served_worker::dropped); }
+    std::int64_t dropped() const noexcept { return sum_of(&detail::served_worker::dropped); }
     /// Of all rounds; 0 without any.
     double dropped_share() const noexcept { return share_of(dropped(), rounds()); }
 
     friend bool operator==(const server_report&, const server_report&) = default;
 
 private:
-    std::int64_t sum_of(std::int64_t served_worker::*part) const noexcept {
+    std::int64_t sum_of(std::int64_t detail::served_worker::*part) const noexcept {
         std::int64_t sum = 0;
-        for (const served_worker& w : workers) sum += w.*part;
+        for (const detail::served_worker& w : workers) sum += w.*part;
         return sum;
     }
 };
+
+}  // namespace sotto
+
+namespace sotto::detail {
 
 /// Counts, while a server serves, what its report says.
 class served_record {
@@ -135,4 +147,4 @@ private:
     std::vector<counts> of_;
 };
 
-}  // namespace sotto
+}  // namespace sotto::detail

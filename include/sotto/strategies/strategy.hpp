@@ -12,15 +12,15 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/data/sampler.hpp"
 #include "sotto/models/gradient_source.hpp"
-#include "sotto/strategies/rank_loss.hpp"
+#include "sotto/strategies/detail/rank_loss.hpp"
 #include "sotto/strategies/round_report.hpp"
-#include "sotto/strategies/server_memory.hpp"
+#include "sotto/strategies/detail/server_memory.hpp"
 #include "sotto/strategies/server_report.hpp"
-#include "sotto/strategies/task.hpp"
-#include "sotto/topologies/mixing_graph.hpp"
+#include "sotto/strategies/detail/task.hpp"
+#include "sotto/topologies/detail/mixing_graph.hpp"
 #include "sotto/transports/transport.hpp"
 
-namespace sotto {
+namespace sotto::detail {
 
 /// What a rank brings to an epoch. It travels as its bytes, so it has no padding and no bool.
 struct epoch_plan {
@@ -35,7 +35,15 @@ struct epoch_plan {
         return examples / batch_size + (examples % batch_size != 0);
     }
 };
-static_assert(std::has_unique_object_representations_v<epoch_plan>);
+
+}  // namespace sotto::detail
+
+namespace sotto {
+static_assert(std::has_unique_object_representations_v<detail::epoch_plan>);
+
+}  // namespace sotto
+
+namespace sotto::detail {
 
 /// What the ranks make of it.
 struct epoch_agreement {
@@ -51,7 +59,6 @@ struct fit_start {
     std::int64_t steps = 0;   // where it is: of all calls that are over
 };
 
-namespace detail {
 /// Without examples on any rank nothing can be trained.
 [[noreturn]] inline void refuse_no_examples() {
     throw invalid_option("fit: no rank has any examples to train on");
@@ -65,7 +72,9 @@ struct probe_model {
     template <class OnReady>
     double gradient(std::span<const float>, const batch_type&, std::span<float>, OnReady&&);
 };
-}  // namespace detail
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// The state that a strategy's options become on one rank.
 template <class S, class Transport>
@@ -142,16 +151,18 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 /// asks models for more than gradients: they must be predictors.
 template <class S, class Transport, class Model = detail::probe_model>
 concept strategy = transport<Transport> &&
-    requires(strategy_state<S, Transport>& state, const epoch_plan& plan, task<Model>& job,
-             std::span<float> parameters) {
+    requires(strategy_state<S, Transport>& state, const detail::epoch_plan& plan,
+             detail::task<Model>& job, std::span<float> parameters) {
     { S::synchronous } -> std::convertible_to<bool>;
-    { state.share() } -> std::convertible_to<data::share>;
-    { state.begin_epoch(plan) } -> std::convertible_to<epoch_agreement>;
+    { state.share() } -> std::convertible_to<detail::data::share>;
+    { state.begin_epoch(plan) } -> std::convertible_to<detail::epoch_agreement>;
     { state.round(job, parameters) } -> std::convertible_to<round_report>;
 };
 
 /// What a strategy's options and state may have, with the default for those that do not.
-namespace conducting {
+}  // namespace sotto
+
+namespace sotto::detail::conducting {
 
 /// All ranks do the same number of rounds.
 template <class S>
@@ -331,7 +342,7 @@ data::shard shard(const State& state) {
 template <class State>
 void deal(State& state, bool own, std::uint64_t seed, std::int64_t examples) {
     if constexpr (requires { state.deal(std::string()); })
-        state.deal(own ? std::string() : data::deal_of(shard(state), seed, examples));
+        state.deal(own ? std::string() : sotto::data::deal_of(shard(state), seed, examples));
 }
 
 template <class State>
@@ -366,6 +377,4 @@ bool servers_forget(const State& state) {
         return false;
 }
 
-}  // namespace conducting
-
-}  // namespace sotto
+}  // namespace sotto::detail::conducting

@@ -15,11 +15,11 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/input_file.hpp"
+#include "sotto/core/detail/files/input_file.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/topologies/topology.hpp"
 
-namespace sotto::topologies {
+namespace sotto::detail::topologies {
 
 /// A link between two ranks.
 struct edge {
@@ -28,6 +28,10 @@ struct edge {
     std::optional<double> weight{};  // of all of them or of none
     std::int64_t line = 0;           // of the file that it was read from, for errors
 };
+
+}  // namespace sotto::detail::topologies
+
+namespace sotto::topologies {
 
 /// A graph of the user's own.
 ///   math    without weights: by degree, or, of links that go one way, 1 / (1 + links out of their
@@ -39,35 +43,35 @@ struct edge {
 ///           none; a weight below 0 or not finite; weights of some links and not of others. A
 ///           matrix is refused where it is used, see mixing_matrix
 struct edge_list {
-    std::vector<edge> edges{};  // in any order
-    bool directed = false;      // whether links go only from `from` to `to`
-    std::string file{};         // that they were read from, for errors and logs
+    std::vector<detail::topologies::edge> edges{};  // in any order
+    bool directed = false;                          // whether links go only from `from` to `to`
+    std::string file{};                             // that they were read from, for errors and logs
 
     /// Of the file, if it is known.
     std::string name() const { return file.empty() ? "edge_list" : file; }
 
-    repeated bind(int size) const {
+    topologies::repeated bind(int size) const {
         const bool has_weights = weighted();
         mixing_matrix graph(size);  // without weights, of links that count for one
-        for (const edge& e : edges) add(graph, e);
-        if (has_weights) return repeated{std::move(graph)};
+        for (const detail::topologies::edge& e : edges) add(graph, e);
+        if (has_weights) return topologies::repeated{std::move(graph)};
         if (!directed) {
             std::vector<std::pair<int, int>> pairs;
-            for (const edge& e : edges) pairs.emplace_back(e.from, e.to);
-            return repeated{by_degree(size, pairs)};
+            for (const detail::topologies::edge& e : edges) pairs.emplace_back(e.from, e.to);
+            return topologies::repeated{by_degree(size, pairs)};
         }
         mixing_matrix matrix(size);
         for (int rank = 0; rank < size; ++rank)
-            for (const neighbour& n : graph.out_of(rank))
+            for (const detail::topologies::neighbour& n : graph.out_of(rank))
                 matrix.link(n.rank, rank,
                             1.0 / (1.0 + static_cast<double>(graph.out_of(rank).size())));
-        return repeated{std::move(matrix)};
+        return topologies::repeated{std::move(matrix)};
     }
 
     void describe(auto&& field) const {
         field("directed", directed);
         std::string text;
-        for (const edge& e : edges) {
+        for (const detail::topologies::edge& e : edges) {
             text +=
                 (text.empty() ? "" : ", ") + std::to_string(e.from) + "-" + std::to_string(e.to);
             if (e.weight) sotto::detail::append_number(text += " ", *e.weight);
@@ -76,11 +80,11 @@ struct edge_list {
     }
 
 private:
-    std::string place_of(const edge& e) const {
+    std::string place_of(const detail::topologies::edge& e) const {
         return "'" + file + "', line " + std::to_string(e.line) + ": ";
     }
 
-    void add(mixing_matrix& to, const edge& e) const {
+    void add(mixing_matrix& to, const detail::topologies::edge& e) const {
         const double weight = e.weight.value_or(1.0);
         try {
             directed ? to.link(e.to, e.from, weight) : to.link_both(e.from, e.to, weight);
@@ -92,8 +96,8 @@ private:
 
     bool weighted() const {
         std::size_t count = 0;
-        const edge* without = nullptr;  // the first one
-        for (const edge& e : edges)
+        const detail::topologies::edge* without = nullptr;  // the first one
+        for (const detail::topologies::edge& e : edges)
             if (e.weight)
                 ++count;
             else if (!without)
@@ -106,7 +110,9 @@ private:
     }
 };
 
-namespace detail {
+}  // namespace sotto::topologies
+
+namespace sotto::detail::topologies {
 
 /// The words of a line, up to a '#'.
 inline std::vector<std::string_view> words_of(std::string_view line) {
@@ -127,7 +133,9 @@ bool read_number(std::string_view word, Number& to) {
     return error == std::errc() && end == word.data() + word.size();
 }
 
-}  // namespace detail
+}  // namespace sotto::detail::topologies
+
+namespace sotto::topologies {
 
 /// Reads a graph: a line for each link, two ranks and perhaps its weight, blanks or commas between;
 /// what follows a '#' is not read.
@@ -142,14 +150,14 @@ inline edge_list read_edge_list(const std::filesystem::path& file, bool directed
     for (std::int64_t number = 1; !rest.empty(); ++number) {
         const std::string_view line = rest.substr(0, rest.find('\n'));
         rest.remove_prefix((std::min)(line.size() + 1, rest.size()));
-        const auto words = detail::words_of(line);
+        const auto words = detail::topologies::words_of(line);
         if (words.empty()) continue;
-        edge e{.line = number};
+        detail::topologies::edge e{.line = number};
         double weight = 0.0;
         const bool whole = words.size() <= 3 && words.size() >= 2 &&
-                           detail::read_number(words[0], e.from) &&
-                           detail::read_number(words[1], e.to) &&
-                           (words.size() == 2 || detail::read_number(words[2], weight));
+                           detail::topologies::read_number(words[0], e.from) &&
+                           detail::topologies::read_number(words[1], e.to) &&
+                           (words.size() == 2 || detail::topologies::read_number(words[2], weight));
         if (!whole)
             throw error(errc::malformed, "'" + file.string() + "', line " + std::to_string(number) +
                                              ": expected two ranks and perhaps a weight, found '" +

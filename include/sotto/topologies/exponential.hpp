@@ -6,9 +6,7 @@
 
 #include "sotto/topologies/topology.hpp"
 
-namespace sotto::topologies {
-
-namespace detail {
+namespace sotto::detail::topologies {
 /// 1, 2, 4, ... below the number of ranks.
 inline std::vector<std::int64_t> powers_below(int size) {
     std::vector<std::int64_t> powers;
@@ -19,7 +17,9 @@ inline std::vector<std::int64_t> powers_below(int size) {
 inline int after(int rank, std::int64_t steps, int size) noexcept {
     return static_cast<int>((rank + steps) % size);
 }
-}  // namespace detail
+}  // namespace sotto::detail::topologies
+
+namespace sotto::topologies {
 
 /// Each rank sends to those 1, 2, 4, ... places after it. Links go one way, and every rank has as
 /// many out as in, so that the mean is kept.
@@ -28,14 +28,14 @@ inline int after(int rank, std::int64_t steps, int size) noexcept {
 ///   source  Assran et al. 2019, Stochastic gradient push, arXiv:1811.10792; Ying et al. 2021,
 ///           Exponential graph is provably efficient for decentralized deep training
 struct exponential {
-    repeated bind(int size) const {
+    topologies::repeated bind(int size) const {
         mixing_matrix matrix(size);
-        const auto powers = detail::powers_below(size);
+        const auto powers = detail::topologies::powers_below(size);
         for (int rank = 0; rank < size; ++rank)
             for (const std::int64_t steps : powers)
-                matrix.link(detail::after(rank, steps, size), rank,
+                matrix.link(detail::topologies::after(rank, steps, size), rank,
                             1.0 / (1.0 + static_cast<double>(powers.size())));
-        return repeated{std::move(matrix)};
+        return topologies::repeated{std::move(matrix)};
     }
     void describe(auto&&) const {}
 };
@@ -46,15 +46,15 @@ struct exponential {
 ///   cost    1 link a rank and round
 ///   source  as exponential
 struct one_peer_exponential {
-    repeated bind(int size) const {
+    topologies::repeated bind(int size) const {
         std::vector<mixing_matrix> rounds;
-        for (const std::int64_t steps : detail::powers_below(size)) {
+        for (const std::int64_t steps : detail::topologies::powers_below(size)) {
             mixing_matrix& matrix = rounds.emplace_back(size);
             for (int rank = 0; rank < size; ++rank)
-                matrix.link(detail::after(rank, steps, size), rank, 0.5);
+                matrix.link(detail::topologies::after(rank, steps, size), rank, 0.5);
         }
         if (rounds.empty()) rounds.emplace_back(size);
-        return repeated{std::move(rounds)};
+        return topologies::repeated{std::move(rounds)};
     }
     void describe(auto&&) const {}
 };

@@ -18,7 +18,8 @@ struct lazy {
 
     class state;
     state bind(int size) const {
-        require_option("topologies::lazy", "share", share, allowed::above(0.0).at_most(1.0));
+        require_option("topologies::lazy", "share", share,
+                       detail::allowed::above(0.0).at_most(1.0));
         return {*this, size};
     }
     /// That of the other, as a lazy one.
@@ -49,7 +50,8 @@ public:
     }
     std::int64_t period() const { return inner_.period(); }
     /// The triangle's inequality: no more than that is left.
-    double mean_contraction() const requires tells_mean_contraction<topology_state<Inner>> {
+    double mean_contraction()
+        const requires detail::topologies::tells_mean_contraction<topology_state<Inner>> {
         return 1.0 - share_ + share_ * inner_.mean_contraction();
     }
 
@@ -59,7 +61,7 @@ private:
         const mixing_matrix& whole = inner_.matrix(round);
         matrix_.clear();
         for (int rank = 0; rank < whole.size(); ++rank)
-            for (const neighbour& n : whole.into(rank))
+            for (const detail::topologies::neighbour& n : whole.into(rank))
                 matrix_.link(rank, n.rank, share_ * n.weight);
     }
 

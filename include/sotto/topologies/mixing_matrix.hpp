@@ -13,7 +13,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/require_option.hpp"
 
-namespace sotto::topologies {
+namespace sotto::detail::topologies {
 
 /// Another rank, and what values that go between the two count for.
 struct neighbour {
@@ -22,6 +22,10 @@ struct neighbour {
 
     friend bool operator==(const neighbour&, const neighbour&) = default;
 };
+
+}  // namespace sotto::detail::topologies
+
+namespace sotto::topologies {
 
 /// A weight as a float of which sums are floats, too, up to 1: so that what a rank gives away and
 /// what it keeps, or what comes in and what goes for it, add up exactly.
@@ -68,7 +72,7 @@ public:
                 throw invalid_option("topology: a link from rank " + std::to_string(from) + " to " +
                                      std::to_string(to) + ", but there are ranks 0 to " +
                                      std::to_string(size() - 1));
-        if (!allowed::at_least(0.0).holds(weight))
+        if (!detail::allowed::at_least(0.0).holds(weight))
             throw invalid_option("topology: the link from rank " + std::to_string(from) + " to " +
                                  std::to_string(to) + " has weight " + std::to_string(weight) +
                                  "; it must be finite and at least 0");
@@ -85,14 +89,18 @@ public:
     }
 
     /// Those whose values a rank mixes with its own, ascending.
-    std::span<const neighbour> into(int rank) const noexcept { return into_[index(rank)]; }
+    std::span<const detail::topologies::neighbour> into(int rank) const noexcept {
+        return into_[index(rank)];
+    }
     /// Those that mix in the rank's values, ascending.
-    std::span<const neighbour> out_of(int rank) const noexcept { return out_of_[index(rank)]; }
+    std::span<const detail::topologies::neighbour> out_of(int rank) const noexcept {
+        return out_of_[index(rank)];
+    }
 
     /// What `from` counts for at `to`: the matrix's entry in row `to`.
     double weight(int to, int from) const noexcept {
         if (to == from) return own_weight(to);
-        for (const neighbour& n : into(to))
+        for (const detail::topologies::neighbour& n : into(to))
             if (n.rank == from) return n.weight;
         return 0.0;
     }
@@ -118,7 +126,7 @@ public:
         const double share = 1.0 / size();
         for (int rank = 0; rank < size(); ++rank) {
             if (std::ssize(into(rank)) != size() - 1) return false;
-            for (const neighbour& n : into(rank))
+            for (const detail::topologies::neighbour& n : into(rank))
                 if (std::abs(n.weight - share) > rounding) return false;
         }
         return true;
@@ -157,20 +165,24 @@ public:
 private:
     static std::size_t index(int rank) noexcept { return static_cast<std::size_t>(rank); }
 
-    static int most_of(const std::vector<std::vector<neighbour>>& links) noexcept {
+    static int most_of(
+        const std::vector<std::vector<detail::topologies::neighbour>>& links) noexcept {
         std::size_t most = 0;
         for (const auto& of_rank : links) most = (std::max)(most, of_rank.size());
         return static_cast<int>(most);
     }
 
-    static double sum_of(std::span<const neighbour> links) noexcept {
+    static double sum_of(std::span<const detail::topologies::neighbour> links) noexcept {
         double sum = 0.0;
-        for (const neighbour& n : links) sum += n.weight;
+        for (const detail::topologies::neighbour& n : links) sum += n.weight;
         return sum;
     }
 
-    static void add(std::vector<neighbour>& links, neighbour more) {
-        const auto before = [](const neighbour& n, int rank) { return n.rank < rank; };
+    static void add(std::vector<detail::topologies::neighbour>& links,
+                    detail::topologies::neighbour more) {
+        const auto before = [](const detail::topologies::neighbour& n, int rank) {
+            return n.rank < rank;
+        };
         const auto at = std::lower_bound(links.begin(), links.end(), more.rank, before);
         if (at != links.end() && at->rank == more.rank)
             at->weight += more.weight;
@@ -188,7 +200,7 @@ private:
                              "mixing::push_sum");
     }
 
-    std::vector<std::vector<neighbour>> into_, out_of_;
+    std::vector<std::vector<detail::topologies::neighbour>> into_, out_of_;
 };
 
 /// Weights for a graph of any shape: w_ij = 1 / (1 + max(degree of i, degree of j)), which a rank
@@ -201,7 +213,7 @@ inline mixing_matrix by_degree(int size, std::span<const std::pair<int, int>> ed
     for (const auto& [a, b] : edges) graph.link_both(a, b, 1.0);
     mixing_matrix result(size);
     for (int rank = 0; rank < size; ++rank)
-        for (const neighbour& n : graph.into(rank))
+        for (const detail::topologies::neighbour& n : graph.into(rank))
             result.link(rank, n.rank,
                         1.0 / (1.0 + static_cast<double>((std::max)(graph.into(rank).size(),
                                                                     graph.into(n.rank).size()))));

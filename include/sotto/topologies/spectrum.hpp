@@ -16,13 +16,11 @@
 #include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/topologies/topology.hpp"
 
-namespace sotto::topologies {
-
-namespace detail {
+namespace sotto::detail::topologies {
 
 /// y = W x, or the transposed W x.
-inline void multiply(const mixing_matrix& by, std::span<const double> x, std::span<double> y,
-                     bool transposed) {
+inline void multiply(const sotto::topologies::mixing_matrix& by, std::span<const double> x,
+                     std::span<double> y, bool transposed) {
     for (int rank = 0; rank < by.size(); ++rank) {
         const auto i = static_cast<std::size_t>(rank);
         double sum = (transposed ? by.own_share(rank) : by.own_weight(rank)) * x[i];
@@ -44,8 +42,8 @@ inline double length_of(std::span<const double> x) {
 /// x = W x, or the transposed W x, of differences: x has mean 0, before and after. A round that
 /// leaves less than 1e-12 of their length leaves rounding alone: x becomes 0, so that matrices
 /// after which all ranks have the mean have a singular value of 0.
-inline void mix_differences(const mixing_matrix& by, std::span<double> x, std::span<double> between,
-                            bool transposed) {
+inline void mix_differences(const sotto::topologies::mixing_matrix& by, std::span<double> x,
+                            std::span<double> between, bool transposed) {
     const double before = length_of(x);
     multiply(by, x, between, transposed);
     subtract_mean(between);
@@ -118,7 +116,9 @@ double largest_on_differences(int size, Apply apply) {
     return diagonal.empty() ? 0.0 : largest_eigenvalue(diagonal, beside);
 }
 
-}  // namespace detail
+}  // namespace sotto::detail::topologies
+
+namespace sotto::topologies {
 
 /// By how much one pass through these matrices shrinks differences between ranks, at least: the
 /// second singular value of their product, the largest of the product less the mean of all. Each is
@@ -126,32 +126,35 @@ double largest_on_differences(int size, Apply apply) {
 ///   math    ||W x - mean|| <= lambda ||x - mean||
 ///   cost    as of largest_on_differences; 64 ranks take less than a millisecond, 1,000 in a ring
 ///           a second
-inline double second_singular_value(std::span<const mixing_matrix> rounds) {
+inline double second_singular_value(std::span<const sotto::topologies::mixing_matrix> rounds) {
     if (rounds.empty()) return 1.0;
     const int size = rounds.front().size();
     std::vector<double> between(static_cast<std::size_t>(size));
     const double square =
-        detail::largest_on_differences(size, [&](std::span<const double> x, std::span<double> y) {
+        detail::topologies::largest_on_differences(size, [&](std::span<const double> x, std::span<double> y) {
             std::copy(x.begin(), x.end(), y.begin());
-            for (const mixing_matrix& w : rounds) detail::mix_differences(w, y, between, false);
+            for (const sotto::topologies::mixing_matrix& w : rounds)
+                detail::topologies::mix_differences(w, y, between, false);
             for (std::size_t i = rounds.size(); i-- > 0;)
-                detail::mix_differences(rounds[i], y, between, true);
+                detail::topologies::mix_differences(rounds[i], y, between, true);
         });
     return std::sqrt((std::max)(square, 0.0));
 }
 
 /// Of one round alone.
-inline double second_singular_value(const mixing_matrix& round) {
+inline double second_singular_value(const sotto::topologies::mixing_matrix& round) {
     return second_singular_value(std::span(&round, 1));
 }
 
-namespace detail {
+}  // namespace sotto::topologies
+
+namespace sotto::detail::topologies {
 
 /// The same of what was asked for last, without computing it again: where ranks are threads of one
 /// process, each asks for the same.
 class last_singular_value {
 public:
-    static double of(std::vector<mixing_matrix> rounds) {
+    static double of(std::vector<sotto::topologies::mixing_matrix> rounds) {
         static last_singular_value last;
         const std::lock_guard lock(last.mutex_);
         if (last.rounds_ != rounds) {
@@ -163,20 +166,23 @@ public:
 
 private:
     std::mutex mutex_;
-    std::vector<mixing_matrix> rounds_;
+    std::vector<sotto::topologies::mixing_matrix> rounds_;
     double value_ = 1.0;  // of no rounds
 };
 
-}  // namespace detail
+}  // namespace sotto::detail::topologies
+
+namespace sotto::topologies {
 
 /// The smallest eigenvalue of a symmetric matrix; 1 of one rank.
-inline double smallest_eigenvalue(const mixing_matrix& round) {
+inline double smallest_eigenvalue(const sotto::topologies::mixing_matrix& round) {
     if (round.size() == 1) return 1.0;
-    return 1.0 - detail::largest_on_differences(
-                     round.size(), [&](std::span<const double> x, std::span<double> y) {
-                         detail::multiply(round, x, y, false);
-                         for (std::size_t i = 0; i < x.size(); ++i) y[i] = x[i] - y[i];
-                     });
+    return 1.0 - detail::topologies::largest_on_differences(round.size(),
+                                        [&](std::span<const double> x, std::span<double> y) {
+                                            detail::topologies::multiply(round, x, y, false);
+                                            for (std::size_t i = 0; i < x.size(); ++i)
+                                                y[i] = x[i] - y[i];
+                                        });
 }
 
 /// What a topology is, in numbers.
@@ -204,7 +210,7 @@ struct mixing_summary {
 template <class State>
 mixing_summary summary_of(State& state, std::string_view name = {}) {
     mixing_summary all{.ranks = state.matrix(0).size(), .period = state.period()};
-    std::vector<mixing_matrix> rounds;
+    std::vector<sotto::topologies::mixing_matrix> rounds;
     for (std::int64_t round = 0; round < std::max<std::int64_t>(all.period, 1); ++round) {
         rounds.push_back(state.matrix(round));
         rounds.back().require_doubly_stochastic(all.period == 1 ? -1 : round, name);
@@ -212,12 +218,12 @@ mixing_summary summary_of(State& state, std::string_view name = {}) {
     }
     if (all.period == 0) {
         all.second_singular_value = all.mean_contraction = std::numeric_limits<double>::quiet_NaN();
-        if constexpr (tells_mean_contraction<State>)
+        if constexpr (detail::topologies::tells_mean_contraction<State>)
             all.mean_contraction = state.mean_contraction();
         return all;
     }
     all.second_singular_value = all.mean_contraction =
-        std::pow(detail::last_singular_value::of(std::move(rounds)),
+        std::pow(detail::topologies::last_singular_value::of(std::move(rounds)),
                  1.0 / static_cast<double>(std::max<std::int64_t>(all.period, 1)));
     return all;
 }

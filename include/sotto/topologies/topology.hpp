@@ -53,29 +53,38 @@ std::string name_for_logs(const T& options) {
     }
 }
 
+}  // namespace topologies
+}  // namespace sotto
+
+namespace sotto::detail::topologies {
+
 /// The state has mean_contraction.
 template <class State>
 concept tells_mean_contraction = requires(const State& state) {
     { state.mean_contraction() } -> std::convertible_to<double>;
 };
 
+}  // namespace sotto::detail::topologies
+
+namespace sotto::topologies {
+
 /// The state of a topology whose matrices repeat.
 class repeated {
 public:
     /// Every round has this matrix.
-    explicit repeated(mixing_matrix one) : matrices_{std::move(one)} {}
+    explicit repeated(sotto::topologies::mixing_matrix one) : matrices_{std::move(one)} {}
     /// Rounds take these matrices in turn; one at least.
-    explicit repeated(std::vector<mixing_matrix> some) : matrices_(std::move(some)) {}
+    explicit repeated(std::vector<sotto::topologies::mixing_matrix> some)
+        : matrices_(std::move(some)) {}
 
-    const mixing_matrix& matrix(std::int64_t round) const noexcept {
+    const sotto::topologies::mixing_matrix& matrix(std::int64_t round) const noexcept {
         return matrices_[static_cast<std::size_t>(round) % matrices_.size()];
     }
     std::int64_t period() const noexcept { return std::ssize(matrices_); }
 
 private:
-    std::vector<mixing_matrix> matrices_;
+    std::vector<sotto::topologies::mixing_matrix> matrices_;
 };
 
-}  // namespace topologies
+}  // namespace sotto::topologies
 
-}  // namespace sotto

@@ -5,11 +5,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "sotto/checkpoint/published_model.hpp"
+#include "sotto/checkpoint/detail/published_model.hpp"
 #include "sotto/checkpoint/saved_model.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/models/gradient_source.hpp"
-#include "sotto/strategies/architecture_of.hpp"
+#include "sotto/strategies/detail/codistillation/architecture_of.hpp"
 
 namespace sotto {
 
@@ -28,7 +28,7 @@ public:
     /// Takes a copy of the model.
     begun_from(Model model, saved_model learnt)
         : Model(std::move(model)), learnt_(fitted(std::move(learnt), *this)) {
-        if constexpr (with_buffers<Model>) reset_buffers();
+        if constexpr (detail::with_buffers<Model>) reset_buffers();
     }
 
     /// Starts from what was learnt; nothing is drawn.
@@ -36,7 +36,7 @@ public:
         std::ranges::copy(learnt_.parameters, parameters.begin());
     }
     /// Back to those that were learnt.
-    void reset_buffers() requires with_buffers<Model> {
+    void reset_buffers() requires detail::with_buffers<Model> {
         std::ranges::copy(learnt_.buffers, this->buffers().begin());
     }
 
@@ -50,7 +50,7 @@ public:
 
 private:
     static saved_model fitted(saved_model learnt, const Model& model) {
-        if constexpr (with_buffers<Model>)
+        if constexpr (detail::with_buffers<Model>)
             return std::move(learnt).fitted_to(model.layout(), model.buffer_layout());
         else
             return std::move(learnt).fitted_to(model.layout());
@@ -61,7 +61,8 @@ private:
 
 /// That of the model itself: it computes the same function, whatever it began with.
 template <class Model>
-checkpoint::architecture architecture_of(const begun_from<Model>& model) {
+detail::checkpoint::architecture architecture_of(const begun_from<Model>& model) {
+    using detail::architecture_of;
     return architecture_of(model.original());
 }
 

@@ -73,7 +73,9 @@ inline constexpr bool answers_epochs_by_verdict = [] {
 }();
 
 /// What a callback may leave out.
-namespace calling {
+}  // namespace sotto
+
+namespace sotto::detail::calling {
 
 template <class C>
 void begin(C& c, const run_info& info) {
@@ -125,6 +127,4 @@ std::string incomplete(const C& c) {
         return {};
 }
 
-}  // namespace calling
-
-}  // namespace sotto
+}  // namespace sotto::detail::calling

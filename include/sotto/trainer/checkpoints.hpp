@@ -7,11 +7,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "sotto/checkpoint/file_system.hpp"
-#include "sotto/checkpoint/job_name.hpp"
-#include "sotto/core/absolute_path.hpp"
+#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/job_name.hpp"
+#include "sotto/core/detail/files/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/print_line.hpp"
+#include "sotto/core/detail/text/print_line.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/trainer/reports.hpp"
 
@@ -68,7 +68,7 @@ struct checkpoint_options {
 ///           (another run's: they would be lost), or more tensors than a file's header can name.
 ///           io_failure, when `fit` begins: the folder cannot be made or read. mismatch: ranks that
 ///           should hold the same parameters or optimizer state do not
-template <checkpoint::file_system Files = checkpoint::posix_files>
+template <detail::checkpoint::file_system Files = detail::checkpoint::posix_files>
 class checkpoints {
 public:
     /// Into this folder, which is made if it is not there. A relative path is that of the working
@@ -81,7 +81,7 @@ public:
         check("every_steps", options_.every_steps.value_or(1));
         check("every_epochs", options_.every_epochs.value_or(1));
         check("keep", options_.keep);
-        checkpoint::require_job_name("checkpoints", options_.job);
+        detail::checkpoint::require_job_name("checkpoints", options_.job);
         if (folder_.empty()) throw invalid_option("checkpoints: the folder has no name");
     }
 
@@ -103,7 +103,7 @@ public:
 
 private:
     static void check(const char* name, std::int64_t value) {
-        require_option("checkpoints", name, value, allowed::at_least(1));
+        require_option("checkpoints", name, value, detail::allowed::at_least(1));
     }
 
     std::filesystem::path folder_;
@@ -114,11 +114,11 @@ private:
 checkpoints(std::filesystem::path)->checkpoints<>;
 checkpoints(std::filesystem::path, checkpoint_options)->checkpoints<>;
 
-namespace detail {
+}  // namespace sotto
+
+namespace sotto::detail {
 template <class Extra>
 inline constexpr bool is_checkpoints = false;
 template <class Files>
 inline constexpr bool is_checkpoints<checkpoints<Files>> = true;
-}  // namespace detail
-
-}  // namespace sotto
+}  // namespace sotto::detail

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "sotto/core/errors.hpp"
-#include "sotto/core/finite.hpp"
+#include "sotto/core/detail/memory/finite.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/trainer/callback.hpp"
 
@@ -24,9 +24,9 @@ public:
     early_stop() = default;
     /// Throws invalid_option: patience below 1, least_improvement below 0.
     explicit early_stop(options chosen) : options_(chosen) {
-        require_option("early_stop", "patience", chosen.patience, allowed::at_least(1));
+        require_option("early_stop", "patience", chosen.patience, detail::allowed::at_least(1));
         require_option("early_stop", "least_improvement", chosen.least_improvement,
-                       allowed::at_least(0.0));
+                       detail::allowed::at_least(0.0));
     }
 
     void on_begin(const run_info&) noexcept {
@@ -42,8 +42,8 @@ public:
         if (evaluates_ && !report.evaluated) return verdict::go_on;
         const double loss = evaluates_ ? report.evaluated->loss : report.loss;
         // No loss is the first; one that is not finite is no improvement.
-        const bool is_first = is_infinite(best_);
-        if (is_finite(loss) && (is_first || loss < best_ - options_.least_improvement)) {
+        const bool is_first = detail::is_infinite(best_);
+        if (detail::is_finite(loss) && (is_first || loss < best_ - options_.least_improvement)) {
             best_ = loss;
             waited_ = 0;
             return verdict::go_on;

@@ -7,9 +7,9 @@
 #include <span>
 
 #include "sotto/collectives/all_reduce.hpp"
-#include "sotto/collectives/operation.hpp"
-#include "sotto/core/large_pages.hpp"
-#include "sotto/kernels/arithmetic.hpp"
+#include "sotto/collectives/detail/operation.hpp"
+#include "sotto/core/detail/memory/large_pages.hpp"
+#include "sotto/kernels/detail/simd/arithmetic.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto::detail {
@@ -46,7 +46,7 @@ private:
     Transport& through_;
     bool weighed_;
     large_vector<float> mean_;
-    std::optional<collectives::all_reduce<Transport>> sum_;
+    std::optional<sotto::collectives::all_reduce<Transport>> sum_;
 };
 
 }  // namespace sotto::detail

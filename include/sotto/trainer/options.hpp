@@ -23,7 +23,7 @@ struct training_options {
 
     ///   errors  invalid_option: batch_size below 1
     const training_options& checked() const {
-        require_option("trainer", "batch_size", batch_size, allowed::at_least(1));
+        require_option("trainer", "batch_size", batch_size, detail::allowed::at_least(1));
         return *this;
     }
 };
@@ -37,6 +37,10 @@ struct epochs {
 struct steps {
     std::int64_t count = 1;  // of a rank
 };
+
+}  // namespace sotto
+
+namespace sotto::detail {
 
 /// How long `fit` trains: whichever bound comes first.
 ///   errors  invalid_option: a negative count
@@ -58,6 +62,10 @@ private:
         return count;
     }
 };
+
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// Data that hold this rank's examples alone, of which other ranks may have more or fewer:
 /// `fit(own_share{data}, ...)`.
@@ -93,7 +101,9 @@ struct evaluate_on {
         : data(examples), every(how.every), own(how.own) {}
 };
 
-namespace detail {
+}  // namespace sotto
+
+namespace sotto::detail {
 template <class Extra>
 inline constexpr bool is_evaluation = false;
 template <class Data>
@@ -112,6 +122,4 @@ struct shared_or_own<own_share<Data>> {
     using type = Data;
     static constexpr bool own = true;
 };
-}  // namespace detail
-
-}  // namespace sotto
+}  // namespace sotto::detail

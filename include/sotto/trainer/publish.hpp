@@ -6,18 +6,18 @@
 #include <span>
 #include <string>
 
-#include "sotto/checkpoint/file_system.hpp"
-#include "sotto/checkpoint/generations.hpp"
-#include "sotto/checkpoint/group_folders.hpp"
-#include "sotto/checkpoint/published_model.hpp"
-#include "sotto/core/absolute_path.hpp"
+#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/generations.hpp"
+#include "sotto/checkpoint/detail/group_folders.hpp"
+#include "sotto/checkpoint/detail/published_model.hpp"
+#include "sotto/core/detail/files/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/finite.hpp"
+#include "sotto/core/detail/memory/finite.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/models/gradient_source.hpp"
-#include "sotto/strategies/architecture_of.hpp"
+#include "sotto/strategies/detail/codistillation/architecture_of.hpp"
 #include "sotto/strategies/strategy.hpp"
-#include "sotto/trainer/saving.hpp"
+#include "sotto/trainer/detail/checkpointing/saving.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/transport.hpp"
 
@@ -42,39 +42,40 @@ struct publish_options {
 ///           that cannot be written
 /// Returns the file, by its absolute path.
 template <class Model, class Strategy, class Transport,
-          checkpoint::file_system Files = checkpoint::posix_files>
+          detail::checkpoint::file_system Files = detail::checkpoint::posix_files>
 std::filesystem::path publish(trainer<Model, Strategy, Transport>& from,
                               const std::filesystem::path& folder, int group,
                               publish_options options = {}, Files files = {}) {
-    require_option("publish", "group", group, allowed::at_least(0));
-    require_option("publish", "keep", options.keep, allowed::at_least(1));
-    if (!is_nan(options.label_loss))
-        require_option("publish", "label_loss", options.label_loss, allowed::any_finite(),
+    require_option("publish", "group", group, detail::allowed::at_least(0));
+    require_option("publish", "keep", options.keep, detail::allowed::at_least(1));
+    if (!detail::is_nan(options.label_loss))
+        require_option("publish", "label_loss", options.label_loss, detail::allowed::any_finite(),
                        ", or NaN where it is not known");
     const std::filesystem::path place =
-        checkpoint::models_folder(detail::absolute_path(folder), group);
+        detail::checkpoint::models_folder(detail::absolute_path(folder), group);
     const std::int64_t step = from.step();
     from.with_evaluated([&](auto& model, std::span<const float> parameters, auto& ranks) {
         const auto write = [&] {
             std::span<const float> buffers;
-            if constexpr (with_buffers<Model>) buffers = model.buffers();
-            const checkpoint::architecture kind = architecture_of(model);
+            if constexpr (detail::with_buffers<Model>) buffers = model.buffers();
+            using detail::architecture_of;
+            const detail::checkpoint::architecture kind = architecture_of(model);
             const std::string problem =
-                checkpoint::publish_model(files, place, kind,
-                                          {.step = step,
-                                           .label_loss = options.label_loss,
-                                           .group = std::to_string(group),
-                                           .architecture = kind.identity()},
-                                          parameters, buffers, options.keep);
+                detail::checkpoint::publish_model(files, place, kind,
+                                                  {.step = step,
+                                                   .label_loss = options.label_loss,
+                                                   .group = std::to_string(group),
+                                                   .architecture = kind.identity()},
+                                                  parameters, buffers, options.keep);
             if (!problem.empty()) throw io_failure("publish: " + problem);
         };
-        if constexpr (conducting::in_step<Strategy>)
+        if constexpr (detail::conducting::in_step<Strategy>)
             detail::by_the_first(ranks, {channels::checkpoint, 8, static_cast<std::uint64_t>(step)},
                                  write);
         else
             write();
     });
-    return place / checkpoint::file_name(step);
+    return place / detail::checkpoint::file_name(step);
 }
 
 }  // namespace sotto

@@ -12,13 +12,13 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/strategies/rank_loss.hpp"
+#include "sotto/strategies/detail/rank_loss.hpp"
 #include "sotto/strategies/round_report.hpp"
-#include "sotto/strategies/server_memory.hpp"
+#include "sotto/strategies/detail/server_memory.hpp"
 #include "sotto/strategies/server_report.hpp"
-#include "sotto/topologies/mixing_graph.hpp"
+#include "sotto/topologies/detail/mixing_graph.hpp"
 
-namespace sotto {
+namespace sotto::detail {
 
 /// The least, the mean and the most that ranks have.
 struct over_ranks {
@@ -34,12 +34,17 @@ struct own_evaluations {
     friend bool operator==(const own_evaluations&, const own_evaluations&) = default;
 };
 
+}  // namespace sotto::detail
+
+namespace sotto {
+
 /// How good a model is on some examples.
 struct evaluation {
     double loss = 0.0;      // mean over the examples: the model's own loss, else the cross-entropy
     double accuracy = 0.0;  // share whose largest logit is the label; NaN where there are no labels
-    std::int64_t examples = 0;             // that it is of
-    std::optional<own_evaluations> own{};  // where ranks' models differ and evaluate_on asks for it
+    std::int64_t examples = 0;  // that it is of
+    std::optional<detail::own_evaluations>
+        own{};  // where ranks' models differ and evaluate_on asks for it
 };
 
 /// Known before the first step.
@@ -61,10 +66,11 @@ struct run_info {
     int world_size_before = 0;  // ranks of that process; 0: there was none
     bool over = false;          // and all of it was done
     bool begins_anew = false;   // the epoch that was under way: its data are not these
-    const layout* parameters = nullptr;     // of the model
-    std::string description{};              // every option of the run, a line each
-    std::optional<server_memory> serves{};  // bytes that it takes that this rank serves others
-    std::optional<topologies::mixing_graph> mixing{};  // where ranks mix with neighbours
+    const layout* parameters = nullptr;  // of the model
+    std::string description{};           // every option of the run, a line each
+    std::optional<detail::server_memory>
+        serves{};  // bytes that it takes that this rank serves others
+    std::optional<detail::topologies::mixing_graph> mixing{};  // where ranks mix with neighbours
     bool servers_forget = false;  // one that fails begins anew: nothing of it is saved
     /// Ranks do the same rounds, and an epoch's loss and evaluation are of all; else each goes its
     /// own way, and they are this rank's.
@@ -127,20 +133,24 @@ struct fit_report {
     round_report total{};                                    // what its rounds cost, together
     std::int64_t checkpoints = 0;                            // written
     std::int64_t checkpoints_failed = 0;                     // not written
-    std::string checkpoint_failure{};       // why the last of these was not written
-    std::optional<server_report> served{};  // where this rank serves
-    std::vector<rank_loss> losses{};        // while others trained on, by all calls
+    std::string checkpoint_failure{};         // why the last of these was not written
+    std::optional<server_report> served{};    // where this rank serves
+    std::vector<detail::rank_loss> losses{};  // while others trained on, by all calls
     /// Output that was asked for and lacks something, a sentence each: a log with lines left out, a
     /// report or the last checkpoint that was not written. What was learnt is not affected.
     std::vector<std::string> incomplete{};
 };
 
-namespace detail {
+}  // namespace sotto
+
+namespace sotto::detail {
 /// An empty one is none.
 inline void add_sentence(std::vector<std::string>& to, std::string sentence) {
     if (!sentence.empty()) to.push_back(std::move(sentence));
 }
-}  // namespace detail
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// Ends a program whose training is done, but whose output is not complete. The sentences are those
 /// of fit_report::incomplete, perhaps of several calls of `fit`.

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-#include "sotto/core/print_line.hpp"
+#include "sotto/core/detail/text/print_line.hpp"
 
 namespace sotto {
 

@@ -5,16 +5,16 @@
 #include <span>
 #include <string>
 
-#include "sotto/checkpoint/file_system.hpp"
-#include "sotto/checkpoint/model_file.hpp"
-#include "sotto/checkpoint/published_model.hpp"
-#include "sotto/core/absolute_path.hpp"
+#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/model_file.hpp"
+#include "sotto/checkpoint/detail/published_model.hpp"
+#include "sotto/core/detail/files/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/data/sampler.hpp"
 #include "sotto/models/gradient_source.hpp"
 #include "sotto/strategies/strategy.hpp"
-#include "sotto/trainer/model_path.hpp"
-#include "sotto/trainer/saving.hpp"
+#include "sotto/trainer/detail/model_path.hpp"
+#include "sotto/trainer/detail/checkpointing/saving.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/transport.hpp"
 
@@ -33,22 +33,22 @@ namespace sotto {
 ///           names that cannot be written. The same on all ranks, where they learn in step
 /// Returns the file, by its absolute path.
 template <class Model, class Strategy, class Transport,
-          checkpoint::file_system Files = checkpoint::posix_files>
+          detail::checkpoint::file_system Files = detail::checkpoint::posix_files>
 std::filesystem::path save_model(trainer<Model, Strategy, Transport>& from,
                                  const std::filesystem::path& path, Files files = {}) {
-    constexpr bool in_step = conducting::in_step<Strategy>;
-    const std::filesystem::path file = path_of_model(detail::required_path("save_model", path),
-                                                     conducting::model_name(from.state()));
-    const data::share share = from.state().share();
+    constexpr bool in_step = detail::conducting::in_step<Strategy>;
+    const std::filesystem::path file = detail::path_of_model(
+        detail::required_path("save_model", path), detail::conducting::model_name(from.state()));
+    const detail::data::share share = from.state().share();
     if (!in_step && (share.empty() || share.index != 0)) return file;
     from.with_evaluated([&](auto& model, std::span<const float> parameters, auto& ranks) {
         const auto write = [&] {
-            checkpoint::architecture kind{model.layout(), {}};
+            detail::checkpoint::architecture kind{model.layout(), {}};
             std::span<const float> buffers;
-            if constexpr (with_buffers<Model>)
+            if constexpr (detail::with_buffers<Model>)
                 kind.buffers = model.buffer_layout(), buffers = model.buffers();
-            const std::string problem =
-                checkpoint::write_model_file(files, file, kind, from.step(), parameters, buffers);
+            const std::string problem = detail::checkpoint::write_model_file(
+                files, file, kind, from.step(), parameters, buffers);
             if (!problem.empty()) throw io_failure("save_model: " + problem);
         };
         const tag label{channels::checkpoint, 9, static_cast<std::uint64_t>(from.step())};

@@ -11,34 +11,34 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/checkpoint/file_system.hpp"
-#include "sotto/collectives/broadcast.hpp"
-#include "sotto/collectives/operation.hpp"
-#include "sotto/core/large_pages.hpp"
+#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/collectives/detail/broadcast.hpp"
+#include "sotto/collectives/detail/operation.hpp"
+#include "sotto/core/detail/memory/large_pages.hpp"
 #include "sotto/data/dataset.hpp"
 #include "sotto/data/sampler.hpp"
 #include "sotto/models/gradient_source.hpp"
 #include "sotto/strategies/strategy.hpp"
-#include "sotto/trainer/agreement.hpp"
-#include "sotto/trainer/batch_reader.hpp"
+#include "sotto/trainer/detail/agreement.hpp"
+#include "sotto/trainer/detail/batch_reader.hpp"
 #include "sotto/trainer/callback.hpp"
 #include "sotto/trainer/checkpoints.hpp"
-#include "sotto/trainer/evaluator.hpp"
-#include "sotto/trainer/fit_progress.hpp"
-#include "sotto/trainer/fit_request.hpp"
-#include "sotto/trainer/learnt_by_all.hpp"
-#include "sotto/trainer/located.hpp"
-#include "sotto/trainer/model_buffers.hpp"
+#include "sotto/trainer/detail/evaluator.hpp"
+#include "sotto/trainer/detail/fit_progress.hpp"
+#include "sotto/trainer/detail/fit_request.hpp"
+#include "sotto/trainer/detail/learnt_by_all.hpp"
+#include "sotto/trainer/detail/located.hpp"
+#include "sotto/trainer/detail/model_buffers.hpp"
 #include "sotto/trainer/options.hpp"
 #include "sotto/trainer/reports.hpp"
 #include "sotto/trainer/resume_report.hpp"
-#include "sotto/trainer/run_chance.hpp"
-#include "sotto/trainer/run_description.hpp"
-#include "sotto/trainer/run_keeper.hpp"
-#include "sotto/trainer/run_place.hpp"
-#include "sotto/trainer/saved_state.hpp"
-#include "sotto/trainer/strategy_info.hpp"
-#include "sotto/trainer/tensor_names.hpp"
+#include "sotto/trainer/detail/checkpointing/run_chance.hpp"
+#include "sotto/trainer/detail/run_description.hpp"
+#include "sotto/trainer/detail/checkpointing/run_keeper.hpp"
+#include "sotto/trainer/detail/checkpointing/run_place.hpp"
+#include "sotto/trainer/detail/checkpointing/saved_state.hpp"
+#include "sotto/trainer/detail/strategy_info.hpp"
+#include "sotto/trainer/detail/tensor_names.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -56,7 +56,7 @@ class trainer {
     static_assert(gradient_source<Model>,
                   "trainer: the model must be a gradient_source: it needs batch_type, layout(), "
                   "initialise(parameters, random) and gradient(parameters, batch, out, on_ready)");
-    static_assert(predictor<Model> || !conducting::needs_logits<Strategy>,
+    static_assert(predictor<Model> || !detail::conducting::needs_logits<Strategy>,
                   "trainer: this strategy asks for logits, so the model must be a predictor");
     static_assert(transport<Transport>,
                   "trainer: the third argument must be a transport: rank(), size(), send, receive, "
@@ -77,18 +77,18 @@ public:
           parameters_(static_cast<std::size_t>(model.layout().size())),
           state_(strategy.bind(model.layout(), transport)),
           chance_(options.seed, state_, transport),
-          together_(conducting::together(state_, transport)),
+          together_(detail::conducting::together(state_, transport)),
           buffers_(model, together_),
           all_(model, state_, parameters_, buffers_, options.checked().batch_size, together_),
           description_(detail::describe_run(options_, strategy, model)),
           keeper_(model, state_, parameters_, learnt_, together_, description_, options.seed) {
-        const bool alone = conducting::introduce(state_, description_);
-        if (!alone) require_agreement(transport, description_);
+        const bool alone = detail::conducting::introduce(state_, description_);
+        if (!alone) detail::require_agreement(transport, description_);
         model.initialise(parameters_, chance_.of_group("parameters"));
         if (alone || !chance_.one_start()) return;
-        collectives::broadcast<Transport> same_start(transport, model.layout().size());
+        detail::collectives::broadcast<Transport> same_start(transport, model.layout().size());
         same_start.start(std::span<float>(parameters_), {channels::set_up, 2, 0});
-        collectives::run(transport, same_start);
+        detail::collectives::run(transport, same_start);
     }
 
     trainer(const trainer&) = delete;
@@ -111,7 +111,7 @@ public:
     /// they are), that epoch ends where it stood and a new one begins: on all ranks of a
     /// synchronous strategy if on one.
     template <class Data, class... Extras>
-    fit_report fit(const Data& data, training_length length, Extras&&... extras) {
+    fit_report fit(const Data& data, detail::training_length length, Extras&&... extras) {
         static_assert(dataset<examples_of<Data>>,
                       "fit: the data must be a dataset: it needs batch_type, size() and "
                       "gather(indices, batch) const");
@@ -135,21 +135,22 @@ public:
                       "fit: on_epoch, or a function of an epoch_report, must return nothing or a "
                       "sotto::verdict, verdict::go_on or verdict::stop");
         static_assert(
-            measurable<Model> || !(evaluates<Extras> || ...),
+            detail::measurable<Model> || !(evaluates<Extras> || ...),
             "evaluate: the model must be a predictor (forward, backward, predict, outputs, and "
             "batches with labels()) or have loss(parameters, batch), the mean loss of a batch");
         if constexpr (detail::shared_or_own<Data>::own)
-            return run(data.data, state_.share().empty() ? data::share{0, 0} : data::share{}, true,
-                       length, extras...);
+            return run(data.data,
+                       state_.share().empty() ? detail::data::share{0, 0} : detail::data::share{},
+                       true, length, extras...);
         else
             return run(data, state_.share(), false, length, extras...);
     }
 
     /// A number alone says too little: of what?
     template <class Data, class Length, class... Extras>
-        requires(!std::is_convertible_v<Length, training_length>)
+        requires(!std::is_convertible_v<Length, detail::training_length>)
     fit_report fit(const Data&, const Length&, Extras&&...) {
-        static_assert(std::is_convertible_v<Length, training_length>,
+        static_assert(std::is_convertible_v<Length, detail::training_length>,
                       "fit: the second argument says how long to train: sotto::epochs{10} or "
                       "sotto::steps{1000}");
         return {};
@@ -174,14 +175,14 @@ public:
     ///           differs. Nothing was changed then. What goes wrong later, while the state is
     ///           filled (the disk fails or the file changes, a rank fails), leaves it partly the
     ///           checkpoint's: `fit` and `evaluate` then throw io_failure until a resume succeeds
-    template <checkpoint::file_system Files = checkpoint::posix_files>
+    template <detail::checkpoint::file_system Files = detail::checkpoint::posix_files>
     resume_report resume(const std::filesystem::path& folder, resume_options options = {},
                          Files files = {}) {
         return restore(folder, true, options, files);
     }
 
     /// The same, but where there is no checkpoint at all it does nothing, and its report says so.
-    template <checkpoint::file_system Files = checkpoint::posix_files>
+    template <detail::checkpoint::file_system Files = detail::checkpoint::posix_files>
     resume_report resume_if_there(const std::filesystem::path& folder, resume_options options = {},
                                   Files files = {}) {
         return restore(folder, false, options, files);
@@ -193,7 +194,7 @@ public:
     /// its own parameters and its own model's buffers, as evaluate_own does.
     template <class Data>
     evaluation evaluate(const Data& data) {
-        static_assert(measurable<Model>,
+        static_assert(detail::measurable<Model>,
                       "evaluate: the model must be a predictor (forward, backward, predict, "
                       "outputs, and batches with labels()) or have loss(parameters, batch), the "
                       "mean loss of a batch");
@@ -224,7 +225,7 @@ public:
     /// part in it.
     template <class Data>
     evaluation evaluate_own(const Data& data) {
-        static_assert(measurable<Model> && dataset<Data> && reads<Data>,
+        static_assert(detail::measurable<Model> && dataset<Data> && reads<Data>,
                       "evaluate_own: the model and the data must be such that evaluate takes them");
         keeper_.require_whole_state();
         return all_.evaluate_own(data);
@@ -246,11 +247,11 @@ public:
 
 private:
     using state_type = sotto::strategy_state<Strategy, Transport>;
-    using together_type = conducting::together_type<state_type, Transport>;
-    static constexpr bool in_step = conducting::in_step<Strategy>;
+    using together_type = detail::conducting::together_type<state_type, Transport>;
+    static constexpr bool in_step = detail::conducting::in_step<Strategy>;
 
     void require_all_ranks() {
-        static_assert(!conducting::loses_ranks<Strategy>,
+        static_assert(!detail::conducting::loses_ranks<Strategy>,
                       "the mean of all ranks: by gossip with surviving{} some may be gone");
         keeper_.require_whole_state();
         transport_.at({.round = step_, .phase = "taking the mean of all"});
@@ -283,16 +284,17 @@ private:
     }();
 
     template <class Data, class... Extras>
-    fit_report run(const Data& data, const data::share& share, bool own, training_length length,
-                   Extras&... extras) {
+    fit_report run(const Data& data, const detail::data::share& share, bool own,
+                   detail::training_length length, Extras&... extras) {
         keeper_.require_whole_state();
         const std::string request = detail::fit_request(data, own, length, extras...);
-        if constexpr (in_step) require_agreement(transport_, request);
-        data::sampler sampler(data.size(), share, options_.batch_size, chance_.of_order("order"),
-                              options_.shuffle, own ? data::shard{} : conducting::shard(state_),
-                              chance_.of_all("shards"));
+        if constexpr (in_step) detail::require_agreement(transport_, request);
+        detail::data::sampler sampler(
+            data.size(), share, options_.batch_size, chance_.of_order("order"), options_.shuffle,
+            own ? detail::data::shard{} : detail::conducting::shard(state_),
+            chance_.of_all("shards"));
         const typename decltype(keeper_)::training training(keeper_);
-        const conducting::fit_scope<state_type> scope(state_);
+        const detail::conducting::fit_scope<state_type> scope(state_);
         bool resumed = keeper_.resumes();
         fit_ = keeper_.next_fit();
         if constexpr (saveable)
@@ -301,10 +303,11 @@ private:
             !fit_.ends(length) && !goes_on_with({data.size(), sampler.examples(), own});
         keeper_.begin_fit(fit_);
         batches_.begin();
-        conducting::deal(state_, own, options_.seed, data.size());
+        detail::conducting::deal(state_, own, options_.seed, data.size());
         const time_point start = transport_.now();
-        fit_start begun;
-        if (!fit_.ends(length)) begun = conducting::begin(state_, parameters_, buffers_.own());
+        detail::fit_start begun;
+        if (!fit_.ends(length))
+            begun = detail::conducting::begin(state_, parameters_, buffers_.own());
         if (begun.is_over) {
             step_ += fit_.pass(begun.steps - step_, sampler.batches(), length, epoch_, round_);
             resumed = true;
@@ -325,7 +328,7 @@ private:
         info.parameters = &tensors();
         info.description = description_;
         info.in_step = in_step;
-        (calling::begin(extras, std::as_const(info)), ...);
+        (detail::calling::begin(extras, std::as_const(info)), ...);
 
         const auto seconds = [&] { return in_seconds(transport_.now() - start); };
         fit_report whole;
@@ -339,12 +342,12 @@ private:
                  ...);
         };
         const auto finish = [&] {
-            return conducting::finish(state_, std::span<float>(parameters_), transport_);
+            return detail::conducting::finish(state_, std::span<float>(parameters_), transport_);
         };
         while (!fit_.ends(length)) {
             sampler.begin_epoch(epoch_);
             transport_.at({.round = step_, .phase = "beginning an epoch"});
-            const epoch_agreement agreed =
+            const detail::epoch_agreement agreed =
                 state_.begin_epoch({sampler.examples(), options_.batch_size, stop ? 1 : 0, round_});
             if (const auto passed = std::exchange(begun.rounds, 0); passed > 0) {
                 step_ += fit_.skip(passed, agreed.rounds, length, epoch_, round_);
@@ -373,7 +376,7 @@ private:
                 learnt_.add(round.loss, round.examples);
                 [[maybe_unused]] const step_report report{
                     .step = step_, .epoch = at, .seconds = seconds(), .round = round};
-                (calling::step(extras, report), ...);
+                (detail::calling::step(extras, report), ...);
                 if (!complete && !fit_.ends(length)) save(std::nullopt, false);
             }
             if (complete) ++whole.epochs, ++fit_.epochs;
@@ -387,13 +390,13 @@ private:
             report.step = step_;
             report.total = total;
             if (complete) learnt_ = {};
-            const auto served = conducting::report_of_server(state_);
+            const auto served = detail::conducting::report_of_server(state_);
             report.served = served ? &*served : nullptr;
             (evaluate_if_asked(extras, report, last), ...);
             report.seconds = seconds();
             whole.loss = report.loss;
             if (report.evaluated) whole.evaluated = report.evaluated;
-            ((stop |= calling::epoch(extras, report) == verdict::stop), ...);
+            ((stop |= detail::calling::epoch(extras, report) == verdict::stop), ...);
             save(complete ? std::optional(epoch_) : std::nullopt, last);
         }
         // What was resumed had nothing left to do: how good it is was asked for nevertheless.
@@ -402,22 +405,22 @@ private:
         keeper_.end_fit();
         whole.step = step_;
         whole.seconds = seconds();
-        whole.served = conducting::report_of_server(state_);
-        whole.losses = conducting::losses(state_);
-        (calling::end(extras, whole), ...);
+        whole.served = detail::conducting::report_of_server(state_);
+        whole.losses = detail::conducting::losses(state_);
+        (detail::calling::end(extras, whole), ...);
         whole.incomplete = keeper_.incomplete(whole.served);
-        (detail::add_sentence(whole.incomplete, calling::incomplete(extras)), ...);
+        (detail::add_sentence(whole.incomplete, detail::calling::incomplete(extras)), ...);
         return whole;
     }
 
     template <class Data>
-    round_report do_round(const Data& data, const data::sampler& sampler, std::int64_t rounds,
-                          double epoch) {
+    round_report do_round(const Data& data, const detail::data::sampler& sampler,
+                          std::int64_t rounds, double epoch) {
         const time_point loading = transport_.now();
         const auto looks = chance_.looks_of(epoch_, source_.own);
-        task<Model> job{model_, batches_.read(data, sampler, round_, looks),
-                        std::ssize(sampler.batch(round_)), step_, epoch};
-        if (conducting::looks_ahead(state_) && round_ + 1 < rounds)
+        detail::task<Model> job{model_, batches_.read(data, sampler, round_, looks),
+                                std::ssize(sampler.batch(round_)), step_, epoch};
+        if (detail::conducting::looks_ahead(state_) && round_ + 1 < rounds)
             job.next = batches_.read_ahead(data, sampler, round_, looks);
         const duration load = transport_.now() - loading;
         if constexpr (requires { model_.reseed(chance_.draws_of(step_)); })
@@ -454,7 +457,7 @@ private:
         return found;
     }
 
-    template <checkpoint::file_system Files>
+    template <detail::checkpoint::file_system Files>
     resume_report restore(const std::filesystem::path& folder, bool required,
                           const resume_options& options, Files& files) {
         static_assert(saveable,
@@ -495,7 +498,7 @@ private:
     Model& model_;
     Transport& transport_;
     training_options options_;
-    large_vector<float> parameters_;
+    detail::large_vector<float> parameters_;
     state_type state_;
     detail::run_chance<state_type, Transport> chance_;
     together_type& together_;  // the ranks that train this model

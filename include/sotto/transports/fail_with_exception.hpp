@@ -7,9 +7,7 @@
 #include "sotto/core/exit_code.hpp"
 #include "sotto/transports/transport.hpp"
 
-namespace sotto {
-
-namespace detail {
+namespace sotto::detail {
 
 /// `fail` with the kind of failure, for transports that send it; others send the text alone.
 template <class Transport>
@@ -28,7 +26,9 @@ inline errc kind_of_current_exception() noexcept {
     });
 }
 
-}  // namespace detail
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// Sends the exception that is being handled to all other ranks, with its kind, as the reason why
 /// this rank ends; then withdraws. For `catch (...)`, before `throw;`. It has no effect after a

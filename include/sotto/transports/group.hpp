@@ -14,7 +14,7 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/ballot_transport.hpp"
-#include "sotto/transports/blame.hpp"
+#include "sotto/transports/detail/messaging/blame.hpp"
 #include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/transport.hpp"
 
@@ -23,12 +23,16 @@ namespace sotto {
 template <transport Parent>
 class group;
 
-namespace detail {
+}  // namespace sotto
+
+namespace sotto::detail {
 template <class T>
 inline constexpr int group_depth = 0;
 template <class Parent>
 inline constexpr int group_depth<group<Parent>> = group_depth<Parent> + 1;
-}  // namespace detail
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// Some ranks of another transport, numbered anew from 0 in the same order: a transport like any
 /// other, so that a strategy runs in a group unchanged. It borrows its parent. `split` makes all
@@ -72,7 +76,8 @@ public:
         if (rank_ == nobody)
             throw invalid_option("group: rank " + std::to_string(parent.rank()) +
                                  " is not one of its own members");
-        if constexpr (ballot_transport<Parent>) ballot_ = &parent.open_ballot(members_, label);
+        if constexpr (ballot_transport<Parent>)
+            ballot_ = &parent.open_ballot(members_, label);
     }
 
     int rank() const noexcept { return rank_; }

@@ -19,10 +19,10 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/owner_process.hpp"
-#include "sotto/transports/age_list.hpp"
-#include "sotto/transports/in_process_hub.hpp"
-#include "sotto/transports/in_process_mailbox.hpp"
+#include "sotto/core/detail/processes/owner_process.hpp"
+#include "sotto/transports/detail/messaging/age_list.hpp"
+#include "sotto/transports/detail/in_process/in_process_hub.hpp"
+#include "sotto/transports/detail/in_process/in_process_mailbox.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -48,7 +48,7 @@ public:
     using ballot = detail::local::ballot;
 
     /// The endpoint of one rank; the hub must outlive it.
-    in_process(in_process_hub& hub, int rank) : hub_(&hub), rank_(rank) {
+    in_process(detail::in_process_hub& hub, int rank) : hub_(&hub), rank_(rank) {
         if (rank < 0 || rank >= hub.size())
             throw invalid_option("in_process: rank " + std::to_string(rank) + " in a hub of " +
                                  std::to_string(hub.size()));
@@ -304,7 +304,7 @@ private:
     }
 
     detail::owner_process owner_;
-    in_process_hub* hub_;
+    detail::in_process_hub* hub_;
     int rank_;
     bool withdrawn_ = false;
     occasion occasion_;

@@ -13,7 +13,7 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/ballot_transport.hpp"
-#include "sotto/transports/blame.hpp"
+#include "sotto/transports/detail/messaging/blame.hpp"
 #include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/transport.hpp"
 

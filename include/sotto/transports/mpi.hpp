@@ -10,9 +10,9 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/ballot_transport.hpp"
-#include "sotto/transports/mpi_library.hpp"
+#include "sotto/transports/detail/mpi/mpi_library.hpp"
 #include "sotto/transports/mpi_options.hpp"
-#include "sotto/transports/mpi_session.hpp"
+#include "sotto/transports/detail/mpi/mpi_session.hpp"
 #include "sotto/transports/packet_options.hpp"
 #include "sotto/transports/packet_transport.hpp"
 #include "sotto/transports/transport.hpp"
@@ -48,7 +48,7 @@ public:
         return {detail::mpi::session::enter(), among, options};
     }
 
-    // Collectives that take no sum, for those of the same names; see collectives/native.hpp.
+    // Collectives that take no sum, for those of the same names; see collectives/detail/native.hpp.
 
     detail::mpi::native_barrier* native_barrier() { return make<detail::mpi::native_barrier>({}); }
     detail::mpi::native_broadcast* native_broadcast(std::int64_t bytes_max, int root) {

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-#include "sotto/core/print_line.hpp"
+#include "sotto/core/detail/text/print_line.hpp"
 #include "sotto/core/printable.hpp"
 #include "sotto/transports/transport.hpp"
 
@@ -25,6 +25,10 @@ inline void say_remark(const remark& said) noexcept {
 /// Who is told of every remark of this process, at any time and by several threads at once; null:
 /// nobody. It is told in the midst of a round, which its exceptions would end: it throws none.
 inline std::atomic<void (*)(const remark&) noexcept> on_remark{say_remark};
+
+}  // namespace sotto
+
+namespace sotto::detail {
 
 /// What one rank remarks. Of other ranks those of a simulated network say nothing: a search over
 /// seeds loses them by the thousand.
@@ -55,4 +59,4 @@ private:
     bool silent_;
 };
 
-}  // namespace sotto
+}  // namespace sotto::detail

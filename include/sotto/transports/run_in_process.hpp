@@ -9,15 +9,13 @@
 #include <vector>
 
 #include "sotto/core/exit_code.hpp"
-#include "sotto/core/owner_process.hpp"
-#include "sotto/core/thread.hpp"
+#include "sotto/core/detail/processes/owner_process.hpp"
+#include "sotto/core/detail/processes/thread.hpp"
 #include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/in_process.hpp"
-#include "sotto/transports/in_process_hub.hpp"
+#include "sotto/transports/detail/in_process/in_process_hub.hpp"
 
-namespace sotto {
-
-namespace detail::local {
+namespace sotto::detail::local {
 
 /// Runs one rank to its end and tells the others how it ended. In a child of fork() there are no
 /// others: what f throws there is thrown here.
@@ -46,7 +44,9 @@ struct body_is_read {
     constexpr body_is_read(bool) noexcept {}
 };
 
-}  // namespace detail::local
+}  // namespace sotto::detail::local
+
+namespace sotto {
 
 /// Runs `f(transport)` once for every rank, each on its own thread, with an `in_process&`; returns
 /// when all returned. Rank 0 runs on the calling thread. All threads call the same `f`, at once.
@@ -60,7 +60,7 @@ void run_in_process(
     static_assert(
         requires(F & g, in_process & t) { g(t); },
         "run_in_process needs a function that takes an in_process&");
-    in_process_hub hub(workers, std::move(options));
+    detail::in_process_hub hub(workers, std::move(options));
     std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(workers));
     std::atomic<int> first_to_throw = -1;
     {

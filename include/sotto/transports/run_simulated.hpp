@@ -10,12 +10,12 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/simulated.hpp"
-#include "sotto/transports/simulated_network.hpp"
+#include "sotto/transports/detail/simulated/simulated_network.hpp"
 #include "sotto/transports/simulated_options.hpp"
 #include "sotto/transports/simulated_trace.hpp"
-#include "sotto/transports/virtual_time.hpp"
+#include "sotto/transports/detail/simulated/virtual_time.hpp"
 
-namespace sotto {
+namespace sotto::detail {
 
 /// What a run on a simulated network was.
 struct simulated_run {
@@ -51,21 +51,25 @@ struct simulated_run {
     }
 };
 
+}  // namespace sotto::detail
+
+namespace sotto {
+
 /// Runs `f(transport)` once for every rank of a simulated network, with a `simulated&`; returns
 /// when all returned, threw or were killed, and says how. For a rank that is started again `f` is
 /// called again. Nothing that they throw is thrown here; see
 /// run_simulated. `listener` is called with every event.
 ///   errors  invalid_option: options that cannot work
 template <class F>
-simulated_run simulate(int ranks, const simulated_options& options, F&& f,
-                       std::function<void(const simulated_event&)> listener = {}) {
+detail::simulated_run simulate(int ranks, const simulated_options& options, F&& f,
+                               std::function<void(const detail::simulated_event&)> listener = {}) {
     static_assert(
         requires(F & g, simulated & t) { g(t); },
         "simulate needs a function that takes a simulated&");
     detail::simulation::virtual_time time(ranks);
     detail::simulation::network network(time, ranks, options);
     network.trace().listener = std::move(listener);
-    simulated_run run;
+    detail::simulated_run run;
     run.ranks.resize(static_cast<std::size_t>(ranks));
     const time_point begin = time.now();
     const auto attempt = [&](int rank) {
@@ -117,8 +121,8 @@ simulated_run simulate(int ranks, const simulated_options& options, F&& f,
 
 /// The same, but throws what the first rank threw that threw.
 template <class F>
-simulated_run run_simulated(int ranks, const simulated_options& options, F&& f) {
-    simulated_run run = simulate(ranks, options, std::forward<F>(f));
+detail::simulated_run run_simulated(int ranks, const simulated_options& options, F&& f) {
+    detail::simulated_run run = simulate(ranks, options, std::forward<F>(f));
     run.require_success();
     return run;
 }

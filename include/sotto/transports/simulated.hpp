@@ -12,19 +12,17 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
-#include "sotto/core/print_line.hpp"
+#include "sotto/core/detail/text/print_line.hpp"
 #include "sotto/transports/ballot_transport.hpp"
 #include "sotto/transports/packet_library.hpp"
 #include "sotto/transports/packet_transport.hpp"
-#include "sotto/transports/simulated_network.hpp"
+#include "sotto/transports/detail/simulated/simulated_network.hpp"
 #include "sotto/transports/simulated_options.hpp"
 #include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
-#include "sotto/transports/virtual_time.hpp"
+#include "sotto/transports/detail/simulated/virtual_time.hpp"
 
-namespace sotto {
-
-namespace detail::simulation {
+namespace sotto::detail::simulation {
 
 /// What one rank sees of a simulated network.
 class library {
@@ -125,7 +123,9 @@ private:
 
 static_assert(net::packet_library<library>);
 
-}  // namespace detail::simulation
+}  // namespace sotto::detail::simulation
+
+namespace sotto {
 
 /// The transport between ranks of a simulated network: the same frames, the same votes, the same
 /// words about who failed as between processes, in time that passes by what is computed and sent.

@@ -11,7 +11,7 @@
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/random.hpp"
-#include "sotto/core/sort_stably.hpp"
+#include "sotto/core/detail/memory/sort_stably.hpp"
 
 namespace sotto {
 

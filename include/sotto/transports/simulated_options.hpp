@@ -9,7 +9,7 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/number_text.hpp"
+#include "sotto/core/detail/text/number_text.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/transports/packet_options.hpp"
 #include "sotto/transports/simulated_faults.hpp"
@@ -33,6 +33,10 @@ struct simulated_line {
     }
 };
 
+}  // namespace sotto
+
+namespace sotto::detail {
+
 /// How fast a rank computes, where it says what it does by `charge`.
 ///   math    seconds = max(flops / flops_per_second, bytes / bytes_per_second)
 struct simulated_machine {
@@ -45,13 +49,17 @@ struct simulated_machine {
     }
 };
 
+}  // namespace sotto::detail
+
+namespace sotto {
+
 /// A network that exists only in time that does not pass by itself. All is fixed by these options
 /// and by what the ranks do.
 struct simulated_options {
     std::uint64_t seed = 0;               // of how slow ranks are and of what faults harm
     simulated_line line{};                // of every rank
     std::vector<simulated_line> lines{};  // or of each
-    simulated_machine machine{};          // of every rank
+    detail::simulated_machine machine{};  // of every rank
     speeds::slowness slowness = speeds::constant{};  // how much longer each piece takes
     duration call = std::chrono::nanoseconds(50);    // what a rank needs to ask in vain whether
                                                      // something is complete; for 256 times at once
@@ -98,7 +106,9 @@ inline std::string describe(const simulated_options& of) {
     return out;
 }
 
-namespace detail::simulation {
+}  // namespace sotto
+
+namespace sotto::detail::simulation {
 
 /// Each takes two of the 65,530 mappings of memory that Linux lets a process have.
 inline constexpr int ranks_max = 30000;
@@ -160,6 +170,4 @@ inline void require_possible(const simulated_options& options, int ranks) {
     }
 }
 
-}  // namespace detail::simulation
-
-}  // namespace sotto
+}  // namespace sotto::detail::simulation

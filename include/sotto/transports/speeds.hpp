@@ -28,8 +28,8 @@ struct uniform {
     double low = 0.5, high = 1.5;  // factors
 
     void require_possible(int) const {
-        require_option("simulated", "speeds::uniform.low", low, allowed::at_least(0.0));
-        require_option("simulated", "speeds::uniform.high", high, allowed::at_least(low),
+        require_option("simulated", "speeds::uniform.low", low, detail::allowed::at_least(0.0));
+        require_option("simulated", "speeds::uniform.high", high, detail::allowed::at_least(low),
                        ", the value of low");
     }
     double operator()(int, random_stream& stream) const noexcept {
@@ -44,7 +44,7 @@ struct exponential {
 
     void require_possible(int) const {
         require_option("simulated", "speeds::exponential.fixed", fixed,
-                       allowed::at_least(0.0).at_most(1.0));
+                       detail::allowed::at_least(0.0).at_most(1.0));
     }
     double operator()(int, random_stream& stream) const noexcept {
         const double u = static_cast<double>(stream.uniform());
@@ -60,8 +60,10 @@ struct heavy_tailed {
     double most = 100.0;  // no factor is above it
 
     void require_possible(int) const {
-        require_option("simulated", "speeds::heavy_tailed.shape", shape, allowed::above(0.0));
-        require_option("simulated", "speeds::heavy_tailed.most", most, allowed::at_least(1.0));
+        require_option("simulated", "speeds::heavy_tailed.shape", shape,
+                       detail::allowed::above(0.0));
+        require_option("simulated", "speeds::heavy_tailed.most", most,
+                       detail::allowed::at_least(1.0));
     }
     double operator()(int, random_stream& stream) const noexcept {
         const double u = static_cast<double>(stream.uniform());
@@ -76,9 +78,9 @@ struct one_slow {
     slowness others = constant{};  // how slow all are besides
 
     void require_possible(int ranks) const {
-        require_option("simulated", "speeds::one_slow.factor", factor, allowed::above(0.0));
+        require_option("simulated", "speeds::one_slow.factor", factor, detail::allowed::above(0.0));
         require_option("simulated", "speeds::one_slow.rank", rank,
-                       allowed::at_least(0).below(ranks), ", the number of ranks");
+                       detail::allowed::at_least(0).below(ranks), ", the number of ranks");
         speeds::require_possible(others, ranks);
     }
     double operator()(int of, random_stream& stream) const {

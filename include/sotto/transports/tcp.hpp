@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sotto/transports/tcp_socket.hpp"
+#include "sotto/transports/detail/tcp/tcp_socket.hpp"
 
 #include <poll.h>
 
@@ -24,17 +24,17 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/owner_process.hpp"
+#include "sotto/core/detail/processes/owner_process.hpp"
 #include "sotto/core/placement.hpp"
-#include "sotto/core/unwinding.hpp"
+#include "sotto/core/detail/processes/unwinding.hpp"
 #include "sotto/transports/ballot_transport.hpp"
-#include "sotto/transports/membership.hpp"
-#include "sotto/transports/message_exchange.hpp"
-#include "sotto/transports/tcp_connections.hpp"
-#include "sotto/transports/tcp_control.hpp"
-#include "sotto/transports/tcp_gathering.hpp"
-#include "sotto/transports/tcp_join.hpp"
-#include "sotto/transports/tcp_links.hpp"
+#include "sotto/transports/detail/messaging/membership.hpp"
+#include "sotto/transports/detail/messaging/message_exchange.hpp"
+#include "sotto/transports/detail/tcp/tcp_connections.hpp"
+#include "sotto/transports/detail/tcp/tcp_control.hpp"
+#include "sotto/transports/detail/tcp/tcp_gathering.hpp"
+#include "sotto/transports/detail/tcp/tcp_join.hpp"
+#include "sotto/transports/detail/tcp/tcp_links.hpp"
 #include "sotto/transports/tcp_options.hpp"
 #include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
@@ -184,7 +184,7 @@ public:
             exchange_.misuse("await, but no transfer is under way that could end it");
         // While ranks may come and go the caller has a time limit of its own.
         const time_point enough =
-            tolerates_ ? now() + waiting_time::slice_max : (time_point::max)();
+            tolerates_ ? now() + detail::waiting_time::slice_max : (time_point::max)();
         block([&] { return activity() != seen || now() >= enough; },
               [&] { return waited ? waited->peer : any_rank; },
               [&] { return waited ? described(*waited) : std::string("any change"); },
@@ -345,7 +345,7 @@ private:
                    .seed_out = link_seed(rank(), incarnation_, peer, incarnation, data_seed),
                    .seed_in = link_seed(peer, incarnation, rank(), incarnation_, data_seed),
                    .budget = options_.budget,
-                   .part = wire::message_part_bytes});
+                   .part = detail::wire::message_part_bytes});
     }
 
     /// In a child of fork(): no other rank notices.
@@ -503,7 +503,7 @@ private:
     std::uint64_t heard_ = 0;                               // of the membership's news
     std::deque<detail::net::tcp_control::change> changes_;  // that the user has not heard of
     std::vector<pollfd> waits_;
-    unwinding unwinding_;
+    detail::unwinding unwinding_;
     detail::owner_process owner_;
     occasion occasion_;
 };

@@ -8,10 +8,10 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/host_port.hpp"
+#include "sotto/core/detail/text/host_port.hpp"
 #include "sotto/core/placement.hpp"
 #include "sotto/core/printable.hpp"
-#include "sotto/transports/tcp_security.hpp"
+#include "sotto/transports/detail/tcp/tcp_security.hpp"
 
 namespace sotto {
 
@@ -35,7 +35,7 @@ struct tcp_options {
     std::string configuration{};  // anything that must be alike on all ranks
     /// What keeps strangers out: `pre_shared_key` of sotto/transports/tcp_tls.hpp. Without it
     /// nothing but loopback is used, and only processes of one user join.
-    std::shared_ptr<const tcp_security> security{};
+    std::shared_ptr<const detail::tcp_security> security{};
     bool insecure_network = false;  // allows addresses other than loopback without `security`
     /// Allows processes of all users of this machine to join a job on loopback without `security`.
     bool allow_other_users = false;
@@ -87,7 +87,9 @@ struct tcp_options {
     }
 };
 
-namespace detail::net {
+}  // namespace sotto
+
+namespace sotto::detail::net {
 
 /// Whether the users at both ends of a connection must be one.
 inline bool must_be_of_one_user(const tcp_options& options) noexcept {
@@ -137,6 +139,4 @@ inline void require_possible(const tcp_options& options) {
                " transfers; it must be at least 0");
 }
 
-}  // namespace detail::net
-
-}  // namespace sotto
+}  // namespace sotto::detail::net

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sotto/transports/tcp_security.hpp"
+#include "sotto/transports/detail/tcp/tcp_security.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -38,13 +38,11 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
-#include "sotto/core/descriptor.hpp"
+#include "sotto/core/detail/files/descriptor.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/input_file.hpp"
+#include "sotto/core/detail/files/input_file.hpp"
 
-namespace sotto {
-
-namespace detail::net {
+namespace sotto::detail::net {
 
 template <auto Free>
 struct freed_by {
@@ -427,7 +425,9 @@ private:
     std::unique_ptr<SSL, freed_by<SSL_free>> ssl_;
 };
 
-}  // namespace detail::net
+}  // namespace sotto::detail::net
+
+namespace sotto {
 
 /// TLS 1.3 by a secret that all ranks of a job share: nobody else takes part, reads along, or
 /// changes a byte unnoticed, and what was recorded stays unread even if the secret becomes known.
@@ -440,14 +440,15 @@ private:
 ///   cost    22 bytes for each 16 KiB, and a pass of AES-GCM at each end
 ///   errors  invalid_option: a secret that is too short, or a file that others may read;
 ///           io_failure: OpenSSL refuses
-class pre_shared_key final : public tcp_security {
+class pre_shared_key final : public detail::tcp_security {
 public:
     static constexpr std::size_t secret_bytes_min = 32;  // of a secret, at least
 
     /// The content of a file that its owner alone may read, whole. A new one of 32 random bytes:
     ///   (umask 077; head -c 32 /dev/urandom > job.secret)
     /// A FIFO is read when the rank joins, within tcp_options::join, until its writer closes it.
-    static std::shared_ptr<const tcp_security> from_file(const std::filesystem::path& path) {
+    static std::shared_ptr<const detail::tcp_security> from_file(
+        const std::filesystem::path& path) {
         const std::string where = path.string();
         const auto refuse = [&](const std::string& what) {
             throw invalid_option("tls: the secret in " + where + " " + what);
@@ -470,7 +471,8 @@ public:
         if ((is.st_mode & (S_IRWXG | S_IRWXO)) != 0)
             refuse("may be read or changed by others than its owner: chmod 600");
         if (S_ISFIFO(is.st_mode))
-            return std::shared_ptr<const tcp_security>(new pre_shared_key(std::move(file), where));
+            return std::shared_ptr<const detail::tcp_security>(
+                new pre_shared_key(std::move(file), where));
         const auto secret = std::make_shared<detail::net::job_secret>();
         secret->bytes.resize(secret_bytes_max + 1);
         std::size_t size = 0;
@@ -488,7 +490,7 @@ public:
     }
 
     /// The file that SOTTO_SECRET_FILE names, or else the text that SOTTO_SECRET holds.
-    static std::shared_ptr<const tcp_security> from_environment() {
+    static std::shared_ptr<const detail::tcp_security> from_environment() {
         if (const char* const path = std::getenv("SOTTO_SECRET_FILE")) return from_file(path);
         if (const char* const text = std::getenv("SOTTO_SECRET"))
             return from_text(text, "SOTTO_SECRET");
@@ -498,8 +500,8 @@ public:
     }
 
     /// For example 64 random hexadecimal digits. `where` they come from is named in errors.
-    static std::shared_ptr<const tcp_security> from_text(std::string_view text,
-                                                         const std::string& where) {
+    static std::shared_ptr<const detail::tcp_security> from_text(std::string_view text,
+                                                                 const std::string& where) {
         const auto secret = std::make_shared<detail::net::job_secret>();
         secret->bytes.assign(text.begin(), text.end());
         return made_of(secret, where);
@@ -551,9 +553,9 @@ private:
         return secret;
     }
 
-    static std::shared_ptr<const tcp_security> made_of(shared_secret secret,
-                                                       const std::string& where) {
-        return std::shared_ptr<const tcp_security>(
+    static std::shared_ptr<const detail::tcp_security> made_of(shared_secret secret,
+                                                               const std::string& where) {
+        return std::shared_ptr<const detail::tcp_security>(
             new pre_shared_key(checked(std::move(secret), where)));
     }
 

@@ -31,11 +31,11 @@ inline void encode_dense(std::span<const float> values, value_format format, byt
 /// Decodes a dense block of exactly values.size() values.
 ///   errors  refuses an unknown format and any other length; `values` is then untouched
 inline result<std::span<float>> decode_dense(byte_view in, std::span<float> values) noexcept {
-    if (in.empty()) return fault{0, "the value format of a dense block", 0};
+    if (in.empty()) return detail::fault{0, "the value format of a dense block", 0};
     const auto format = value_format_of(std::to_integer<std::uint64_t>(in[0]), 0);
     if (!format) return format.why();
     auto read = read_values(*format, in.subspan(1), values);
-    if (!read) return fault{1, read.why().expected, read.why().found};
+    if (!read) return detail::fault{1, read.why().expected, read.why().found};
     return read;
 }
 
@@ -44,30 +44,30 @@ inline result<std::span<float>> decode_dense(byte_view in, std::span<float> valu
 ///   errors  refuses what decode_dense refuses, and a part that is not within the n values
 inline result<std::span<float>> decode_dense_part(byte_view in, std::int64_t n, std::int64_t first,
                                                   std::span<float> values) noexcept {
-    if (in.empty()) return fault{0, "the value format of a dense block", 0};
+    if (in.empty()) return detail::fault{0, "the value format of a dense block", 0};
     const auto format = value_format_of(std::to_integer<std::uint64_t>(in[0]), 0);
     if (!format) return format.why();
     const auto size = static_cast<std::int64_t>(in.size());
     const auto count = static_cast<std::int64_t>(values.size());
     if (size != encoded_dense_bytes(n, *format))
-        return fault{1, "bytes for exactly the values asked for", size - 1};
+        return detail::fault{1, "bytes for exactly the values asked for", size - 1};
     if (first < 0 || count > n || first > n - count)
-        return fault{1, "a part within the block", first};
+        return detail::fault{1, "a part within the block", first};
     const auto width = static_cast<std::size_t>(bytes_per_value(*format));
     return read_values(
-        *format,
-        in.subspan(1 + static_cast<std::size_t>(first) * width, values.size() * width), values);
+        *format, in.subspan(1 + static_cast<std::size_t>(first) * width, values.size() * width),
+        values);
 }
 
 /// Where all n values of a block lie as this machine has floats; nothing where they do not.
 ///   errors  as decode_dense
 inline result<std::optional<byte_view>> dense_floats(byte_view in, std::int64_t n) noexcept {
-    if (in.empty()) return fault{0, "the value format of a dense block", 0};
+    if (in.empty()) return detail::fault{0, "the value format of a dense block", 0};
     const auto format = value_format_of(std::to_integer<std::uint64_t>(in[0]), 0);
     if (!format) return format.why();
     const auto size = static_cast<std::int64_t>(in.size());
     if (size != encoded_dense_bytes(n, *format))
-        return fault{1, "bytes for exactly the values asked for", size - 1};
+        return detail::fault{1, "bytes for exactly the values asked for", size - 1};
     if (*format != value_format::fp32 || std::endian::native != std::endian::little)
         return std::optional<byte_view>();
     return std::optional<byte_view>(in.subspan(1));

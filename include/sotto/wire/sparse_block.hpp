@@ -11,11 +11,11 @@
 #include "sotto/core/config.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/result.hpp"
-#include "sotto/wire/index_code.hpp"
+#include "sotto/wire/detail/coding/index_code.hpp"
 #include "sotto/wire/value_format.hpp"
-#include "sotto/wire/varint.hpp"
+#include "sotto/wire/detail/coding/varint.hpp"
 
-namespace sotto::wire {
+namespace sotto::detail::wire {
 
 /// The entries of a decoded block: strictly increasing indices below n, and as many values.
 template <std::unsigned_integral Index>
@@ -31,9 +31,9 @@ struct sparse_head {
     std::int64_t bytes = 0;                    // of the head itself
 };
 
-inline namespace SOTTO_UNIT {
+}  // namespace sotto::detail::wire
 
-namespace detail {
+namespace sotto::detail::wire::inline SOTTO_UNIT {
 
 template <std::unsigned_integral Index>
 coded_indices encode_sparse(std::int64_t n, std::span<const Index> indices,
@@ -48,18 +48,25 @@ coded_indices encode_sparse(std::int64_t n, std::span<const Index> indices,
     return plan.best;
 }
 
-}  // namespace detail
+}  // namespace sotto::detail::wire::inline SOTTO_UNIT
+
+namespace sotto::wire {
+inline namespace SOTTO_UNIT {
 
 /// Reads the head of a sparse block and nothing else: how many entries it claims, in what format.
-inline result<sparse_head> peek_sparse(byte_view in) noexcept {
-    const auto head = read_varint(in);
+inline result<detail::wire::sparse_head> peek_sparse(byte_view in) noexcept {
+    const auto head = detail::wire::read_varint(in);
     if (!head) return head.why();
     const auto format = value_format_of(head->value & 3, 0);
     if (!format) return format.why();
-    return sparse_head{static_cast<std::int64_t>(head->value >> 2), *format, head->bytes};
+    return detail::wire::sparse_head{static_cast<std::int64_t>(head->value >> 2), *format,
+                                     head->bytes};
 }
 
-namespace detail {
+}  // namespace SOTTO_UNIT
+}  // namespace sotto::wire
+
+namespace sotto::detail::wire::inline SOTTO_UNIT {
 
 /// Where the parts of a block are.
 struct sparse_parts {
@@ -69,7 +76,7 @@ struct sparse_parts {
 };
 
 inline result<sparse_parts> split_sparse(byte_view in, std::int64_t n, std::size_t room) noexcept {
-    const auto head = peek_sparse(in);
+    const auto head = sotto::wire::peek_sparse(in);
     if (!head) return head.why();
     const std::int64_t k = head->entries;
     const auto count = static_cast<std::size_t>(k);
@@ -100,7 +107,10 @@ result<sparse_entries<Index>> decode_sparse(byte_view in, std::int64_t n, std::s
     return sparse_entries<Index>{at, to};
 }
 
-}  // namespace detail
+}  // namespace sotto::detail::wire::inline SOTTO_UNIT
+
+namespace sotto::wire {
+inline namespace SOTTO_UNIT {
 
 /// Appends a block of k entries of a tensor of n elements: the indices rise strictly and are below
 /// n. Values are rounded to the format; what the receiver sees is rounded(format, value).
@@ -113,15 +123,19 @@ result<sparse_entries<Index>> decode_sparse(byte_view in, std::int64_t n, std::s
 ///   cost    about 2.2 ns an entry and 0.5 us, or 2 us from 1024 entries on; no allocation if
 ///           `out` has encoded_sparse_bytes_max to spare
 ///   errors  invalid_option: sizes that differ, what encode_indices refuses; `out` is untouched
-inline coded_indices encode_sparse(std::int64_t n, std::span<const std::uint32_t> indices,
-                                   std::span<const float> values, value_format format, bytes& out) {
-    return detail::encode_sparse(n, indices, values, format, out);
+inline detail::wire::coded_indices encode_sparse(std::int64_t n,
+                                                 std::span<const std::uint32_t> indices,
+                                                 std::span<const float> values, value_format format,
+                                                 bytes& out) {
+    return detail::wire::encode_sparse(n, indices, values, format, out);
 }
 
 /// The same for tensors of more than 2^32 elements.
-inline coded_indices encode_sparse(std::int64_t n, std::span<const std::uint64_t> indices,
-                                   std::span<const float> values, value_format format, bytes& out) {
-    return detail::encode_sparse(n, indices, values, format, out);
+inline detail::wire::coded_indices encode_sparse(std::int64_t n,
+                                                 std::span<const std::uint64_t> indices,
+                                                 std::span<const float> values, value_format format,
+                                                 bytes& out) {
+    return detail::wire::encode_sparse(n, indices, values, format, out);
 }
 
 /// Decodes a block that fills `in` into the front of two spans, which may be longer than the block.
@@ -130,24 +144,24 @@ inline coded_indices encode_sparse(std::int64_t n, std::span<const std::uint64_t
 ///           spans hold, or against the rules of the mode that its header names. A block may be
 ///           longer than encode_sparse would have written it. All or nothing: what a refused block
 ///           leaves in the two spans is unspecified and must not be used
-inline result<sparse_entries<std::uint32_t>> decode_sparse(byte_view in, std::int64_t n,
-                                                           std::span<std::uint32_t> indices,
-                                                           std::span<float> values) noexcept {
-    return detail::decode_sparse(in, n, indices, values);
+inline result<detail::wire::sparse_entries<std::uint32_t>> decode_sparse(
+    byte_view in, std::int64_t n, std::span<std::uint32_t> indices,
+    std::span<float> values) noexcept {
+    return detail::wire::decode_sparse(in, n, indices, values);
 }
 
 /// The same into indices of 64 bits, for tensors of up to 2^40 elements.
-inline result<sparse_entries<std::uint64_t>> decode_sparse(byte_view in, std::int64_t n,
-                                                           std::span<std::uint64_t> indices,
-                                                           std::span<float> values) noexcept {
-    return detail::decode_sparse(in, n, indices, values);
+inline result<detail::wire::sparse_entries<std::uint64_t>> decode_sparse(
+    byte_view in, std::int64_t n, std::span<std::uint64_t> indices,
+    std::span<float> values) noexcept {
+    return detail::wire::decode_sparse(in, n, indices, values);
 }
 
 /// A bound on the bytes of a block of at most k of n entries; proven in index_code_bits_max.
 constexpr std::int64_t encoded_sparse_bytes_max(std::int64_t n, std::int64_t k,
                                                 value_format format) noexcept {
-    return varint_bytes(static_cast<std::uint64_t>(k) << 2 | 3) +
-           (index_code_bits_max(n, k) + 7) / 8 + k * bytes_per_value(format);
+    return detail::wire::varint_bytes(static_cast<std::uint64_t>(k) << 2 | 3) +
+           (detail::wire::index_code_bits_max(n, k) + 7) / 8 + k * bytes_per_value(format);
 }
 
 }  // namespace SOTTO_UNIT

@@ -13,10 +13,10 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/config.hpp"
-#include "sotto/core/finite.hpp"
+#include "sotto/core/detail/memory/finite.hpp"
 #include "sotto/core/result.hpp"
-#include "sotto/kernels/half.hpp"
-#include "sotto/wire/little_endian.hpp"
+#include "sotto/kernels/detail/quantise/half.hpp"
+#include "sotto/wire/detail/coding/little_endian.hpp"
 
 namespace sotto::wire {
 
@@ -41,8 +41,8 @@ constexpr std::int64_t bytes_per_value(value_format format) noexcept {
 /// A number read from the wire, as a format; refuses one that names none. `offset` is the fault's.
 inline result<value_format> value_format_of(std::uint64_t number, std::int64_t offset) noexcept {
     if (number > 2)
-        return fault{offset, "a value format: 0 (fp32), 1 (fp16) or 2 (bf16)",
-                     static_cast<std::int64_t>(number)};
+        return detail::fault{offset, "a value format: 0 (fp32), 1 (fp16) or 2 (bf16)",
+                             static_cast<std::int64_t>(number)};
     return static_cast<value_format>(number);
 }
 
@@ -50,8 +50,8 @@ inline result<value_format> value_format_of(std::uint64_t number, std::int64_t o
 constexpr float rounded(value_format format, float value) noexcept {
     switch (format) {
         case value_format::fp32: break;
-        case value_format::fp16: return kernels::from_fp16(kernels::to_fp16(value));
-        case value_format::bf16: return kernels::from_bf16(kernels::to_bf16(value));
+        case value_format::fp16: return detail::kernels::from_fp16(detail::kernels::to_fp16(value));
+        case value_format::bf16: return detail::kernels::from_bf16(detail::kernels::to_bf16(value));
     }
     return value;
 }
@@ -85,17 +85,20 @@ inline std::string range_hint(value_format format) {
            "loss down";
 }
 
-namespace detail {
+}  // namespace SOTTO_UNIT
+}  // namespace sotto::wire
+
+namespace sotto::detail::wire::inline SOTTO_UNIT {
 
 // Halves pass through a buffer that stays in the first cache: bytes on the wire have no alignment.
 inline constexpr std::size_t value_chunk = 1024;
 
 /// Requires at most value_chunk values.
-inline void write_halves(value_format format, std::span<const float> values,
+inline void write_halves(sotto::wire::value_format format, std::span<const float> values,
                          std::byte* to) noexcept {
     std::array<std::uint16_t, value_chunk> buffer;
     const auto halves = std::span(buffer).first(values.size());
-    if (format == value_format::fp16)
+    if (format == sotto::wire::value_format::fp16)
         kernels::round_to_fp16(values, halves);
     else
         kernels::round_to_bf16(values, halves);
@@ -103,12 +106,12 @@ inline void write_halves(value_format format, std::span<const float> values,
 }
 
 /// Requires at most value_chunk values.
-inline void read_halves(value_format format, const std::byte* from,
+inline void read_halves(sotto::wire::value_format format, const std::byte* from,
                         std::span<float> values) noexcept {
     std::array<std::uint16_t, value_chunk> buffer;
     const auto halves = std::span(buffer).first(values.size());
     load_little_endian<std::uint16_t>(from, halves);
-    if (format == value_format::fp16)
+    if (format == sotto::wire::value_format::fp16)
         kernels::widen_from_fp16(halves, values);
     else
         kernels::widen_from_bf16(halves, values);
@@ -132,7 +135,10 @@ inline void read_words(const std::byte* from, std::span<float> values) noexcept 
     }
 }
 
-}  // namespace detail
+}  // namespace sotto::detail::wire::inline SOTTO_UNIT
+
+namespace sotto::wire {
+inline namespace SOTTO_UNIT {
 
 /// Appends values in a format.
 ///   wire    values one after another, each little endian; no header
@@ -143,14 +149,15 @@ inline void append_values(value_format format, std::span<const float> values, by
     if (size > out.capacity()) out.reserve((std::max)(size, 2 * out.capacity()));
     // Part by part, since a resize writes zeros: they are still in the first cache when the values
     // take their place.
-    for (std::size_t i = 0; i < values.size(); i += detail::value_chunk) {
-        const auto part = values.subspan(i, (std::min)(detail::value_chunk, values.size() - i));
+    for (std::size_t i = 0; i < values.size(); i += detail::wire::value_chunk) {
+        const auto part =
+            values.subspan(i, (std::min)(detail::wire::value_chunk, values.size() - i));
         const std::size_t start = out.size();
         out.resize(start + part.size() * width);
         if (format == value_format::fp32)
-            detail::write_words(part, out.data() + start);
+            detail::wire::write_words(part, out.data() + start);
         else
-            detail::write_halves(format, part, out.data() + start);
+            detail::wire::write_halves(format, part, out.data() + start);
     }
 }
 
@@ -160,18 +167,25 @@ inline result<std::span<float>> read_values(value_format format, byte_view in,
                                             std::span<float> values) noexcept {
     const auto width = static_cast<std::size_t>(bytes_per_value(format));
     if (in.size() % width != 0 || in.size() / width != values.size())
-        return fault{0, "bytes for exactly the values asked for",
-                     static_cast<std::int64_t>(in.size())};
+        return detail::fault{0, "bytes for exactly the values asked for",
+                             static_cast<std::int64_t>(in.size())};
     if (format == value_format::fp32) {
-        detail::read_words(in.data(), values);
+        detail::wire::read_words(in.data(), values);
         return values;
     }
-    for (std::size_t i = 0; i < values.size(); i += detail::value_chunk)
-        detail::read_halves(format, in.data() + i * width,
-                            values.subspan(i, (std::min)(detail::value_chunk, values.size() - i)));
+    for (std::size_t i = 0; i < values.size(); i += detail::wire::value_chunk)
+        detail::wire::read_halves(
+            format, in.data() + i * width,
+            values.subspan(i, (std::min)(detail::wire::value_chunk, values.size() - i)));
     return values;
 }
 
 }  // namespace SOTTO_UNIT
 
 }  // namespace sotto::wire
+
+namespace sotto::detail::wire {
+
+using sotto::wire::value_format;
+
+}  // namespace sotto::detail::wire

@@ -12,7 +12,7 @@
 
 #include "sotto/checkpoint/saved_model.hpp"
 #include "sotto/compressors/dgc.hpp"
-#include "sotto/consistency/asynchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/asynchronous.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
@@ -20,13 +20,13 @@
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/staleness/delay_compensation.hpp"
 #include "sotto/strategies/all_reduce.hpp"
-#include "sotto/strategies/architecture_of.hpp"
+#include "sotto/strategies/detail/codistillation/architecture_of.hpp"
 #include "sotto/strategies/codistillation.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/strategies/local_updates.hpp"
 #include "sotto/strategies/parameter_server.hpp"
-#include "sotto/strategies/prediction_exchange.hpp"
-#include "sotto/strategies/transport_exchange.hpp"
+#include "sotto/strategies/codistillation/exchanges/prediction_exchange.hpp"
+#include "sotto/strategies/codistillation/exchanges/transport_exchange.hpp"
 #include "sotto/trainer/publish.hpp"
 #include "sotto/trainer/save_model.hpp"
 #include "sotto/trainer/trainer.hpp"
@@ -36,6 +36,7 @@
 #include "unit/adapters/torch_nets.hpp"
 
 using namespace sotto;
+using detail::architecture_of;
 
 namespace {
 

@@ -16,7 +16,7 @@
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/kernels/half.hpp"
+#include "sotto/kernels/detail/quantise/half.hpp"
 #include "sotto/trainer/begun_from.hpp"
 #include "support/folders.hpp"
 #include "support/saved_models.hpp"
@@ -74,9 +74,9 @@ std::string refusal(auto&& load) {
 
 TEST_CASE("load_model: another program's file -> its tensors by name, as floats, in any order") {
     const scratch_folder folder("published");
-    const std::vector<std::uint16_t> halves{kernels::to_fp16(0.5f), kernels::to_fp16(-3.0f), 0x0001,
-                                            0x7C00},
-        brains{kernels::to_bf16(2.5f), 0x8000};
+    const std::vector<std::uint16_t> halves{detail::kernels::to_fp16(0.5f),
+                                            detail::kernels::to_fp16(-3.0f), 0x0001, 0x7C00},
+        brains{detail::kernels::to_bf16(2.5f), 0x8000};
     for (const char* metadata : {"", R"("__metadata__":{"format":"pt","step":"7"})"}) {
         CAPTURE(metadata);
         const auto file = write(folder, other_program(metadata)
@@ -121,7 +121,7 @@ TEST_CASE("load_model: values of many pieces of the file -> all of them, in each
     for (std::size_t i = 0; i < size; ++i) {
         values[i] = static_cast<float>(i % 2048);
         doubles[i] = static_cast<double>(values[i]);
-        halves[i] = kernels::to_fp16(values[i]);
+        halves[i] = detail::kernels::to_fp16(values[i]);
     }
     const std::string shape = std::to_string(size);
     const saved_model learnt = load_model(write(folder, other_program()

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "sotto/collectives/all_reduce.hpp"
-#include "sotto/collectives/operation.hpp"
-#include "sotto/collectives/planned.hpp"
+#include "sotto/collectives/detail/operation.hpp"
+#include "sotto/collectives/detail/planned.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/transports/in_process.hpp"
@@ -26,6 +26,7 @@
 
 using namespace sotto;
 using namespace sotto::collectives;
+using namespace sotto::detail::collectives;
 using wire::value_format;
 
 namespace {

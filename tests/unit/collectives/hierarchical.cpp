@@ -7,12 +7,13 @@
 #include <span>
 #include <vector>
 
-#include "sotto/collectives/all_gather_values.hpp"
+#include "sotto/collectives/detail/all_gather_values.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/run_in_process.hpp"
 
 using namespace sotto;
 using namespace sotto::collectives;
+using namespace sotto::detail::collectives;
 
 TEST_CASE("ranks in a row share a host, and the last host may have fewer") {
     const hierarchical three{.ranks_per_host = 3};

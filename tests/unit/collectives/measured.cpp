@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "sotto/collectives/fitting.hpp"
+#include "sotto/collectives/detail/fitting.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/transports/metered.hpp"
 #include "sotto/transports/run_in_process.hpp"
@@ -19,6 +19,7 @@
 
 using namespace sotto;
 using namespace sotto::collectives;
+using namespace sotto::detail::collectives;
 
 namespace {
 
@@ -113,7 +114,7 @@ TEST_CASE("nothing is measured where there is nothing to choose, nor by no round
 }
 
 TEST_CASE("that a choice is measured is part of what ranks compare") {
-    const std::string text = description{}.add("collective", measured{.rounds = 5}).text();
+    const std::string text = detail::description{}.add("collective", measured{.rounds = 5}).text();
     CHECK(text.find("measured") != std::string::npos);
     CHECK(text.find("collective.rounds = 5") != std::string::npos);
 }

@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
-#include "sotto/collectives/operation.hpp"
-#include "sotto/collectives/plan.hpp"
+#include "sotto/collectives/detail/operation.hpp"
+#include "sotto/collectives/detail/plan.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/transports/metered.hpp"
 #include "sotto/transports/run_in_process.hpp"
@@ -26,6 +26,7 @@
 
 using namespace sotto;
 using namespace sotto::collectives;
+using namespace sotto::detail::collectives;
 using wire::value_format;
 
 namespace {
@@ -34,7 +35,7 @@ struct entries {
     std::vector<std::uint32_t> indices;
     std::vector<float> values;
 
-    kernels::sparse_values view() const { return {indices, values}; }
+    detail::kernels::sparse_values view() const { return {indices, values}; }
     std::int64_t count() const { return static_cast<std::int64_t>(indices.size()); }
 };
 
@@ -118,7 +119,7 @@ struct outcome {
     entries left;
 };
 
-entries copy_of(const kernels::sparse_values& view) {
+entries copy_of(const detail::kernels::sparse_values& view) {
     return {{view.indices.begin(), view.indices.end()}, {view.values.begin(), view.values.end()}};
 }
 
@@ -483,7 +484,7 @@ TEST_CASE("entries that are no block, lie beyond the tensor, or are too many, ar
                     try {
                         sum.start({}, 4, {});
                         run(t, sum);
-                    } catch (const malformed_message& e) {
+                    } catch (const detail::malformed_message& e) {
                         CHECK(e.rank() == 1);
                         text = e.what();
                         throw;

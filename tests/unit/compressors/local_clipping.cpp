@@ -82,19 +82,19 @@ TEST_CASE("DGC: dense tensors clipped after the sum -> the authors' velocities")
             constexpr double max_norm = 2.0;
             const dgc as_published{.nesterov = nesterov,
                                    .clip_norm = max_norm / std::sqrt(double(ranks)),
-                                   .clip_dense = dense_clipping::after_sum};
+                                   .clip_dense = detail::dense_clipping::after_sum};
             const auto expected = authors_velocity_after(30, max_norm, nesterov, ranks);
             CHECK(largest_difference(velocity_after(30, as_published, ranks), expected) < 1e-5);
             dgc before = as_published;
-            before.clip_dense = dense_clipping::before_sum;
+            before.clip_dense = detail::dense_clipping::before_sum;
             if (ranks > 1)
                 CHECK(largest_difference(velocity_after(30, before, ranks), expected) > 0.1);
         }
 }
 
 TEST_CASE("DGC: clipping after the sum below the limit -> no bit changes") {
-    const dgc plain{}, far{.clip_norm = 1e6, .clip_dense = dense_clipping::after_sum},
-        off{.clip_dense = dense_clipping::after_sum};
+    const dgc plain{}, far{.clip_norm = 1e6, .clip_dense = detail::dense_clipping::after_sum},
+        off{.clip_dense = detail::dense_clipping::after_sum};
     CHECK(velocity_after(10, far, 4) == velocity_after(10, plain, 4));
     CHECK(velocity_after(10, off, 4) == velocity_after(10, plain, 4));
 }
@@ -104,12 +104,12 @@ TEST_CASE("DGC: clipping after the sum where nothing is summed -> refused by nam
     CHECK_THROWS_WITH_AS(
         (dgc{.clip_norm = 1.0,
              .clip = clip_scope::per_model,
-             .clip_dense = dense_clipping::after_sum}
+             .clip_dense = detail::dense_clipping::after_sum}
              .bind(tensors)),
         "local_clipping: dense is after_sum and scope per_model; the norm of the model is not "
         "known when the first tensor is summed: use clip_scope::per_tensor",
         invalid_option);
-    const dgc options{.clip_norm = 1.0, .clip_dense = dense_clipping::after_sum};
+    const dgc options{.clip_norm = 1.0, .clip_dense = detail::dense_clipping::after_sum};
     auto state = options.bind(tensors);
     state.begin_round({});
     bytes message;
@@ -127,10 +127,11 @@ TEST_CASE("DGC: clipping after the sum where nothing is summed -> refused by nam
 }
 
 TEST_CASE("DGC: default clipping -> the configuration's text is as before") {
-    CHECK(description{}.add("clipping", local_clipping{.norm = 2.0}).text() ==
+    CHECK(detail::description{}.add("clipping", local_clipping{.norm = 2.0}).text() ==
           "clipping = local_clipping\nclipping.norm = 2\nclipping.scope = per_tensor\n");
-    CHECK(description{}
-              .add("clipping", local_clipping{.norm = 2.0, .dense = dense_clipping::after_sum})
+    CHECK(detail::description{}
+              .add("clipping",
+                   local_clipping{.norm = 2.0, .dense = detail::dense_clipping::after_sum})
               .text()
               .ends_with("clipping.dense = after_sum\n"));
 }

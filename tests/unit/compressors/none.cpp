@@ -11,7 +11,7 @@
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/result.hpp"
-#include "sotto/kernels/reductions.hpp"
+#include "sotto/kernels/detail/simd/reductions.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "support/generators.hpp"
@@ -57,8 +57,8 @@ TEST_CASE("a message is a byte and the values: 4 or 2 bytes each") {
 }
 
 TEST_CASE("summed payloads are the gradient itself, and collectives are told the format") {
-    static_assert(summable<none> && summable<fp16> && summable<bf16>);
-    static_assert(!sparse<none> && !holds_momentum<none>);
+    static_assert(detail::summable<none> && detail::summable<fp16> && detail::summable<bf16>);
+    static_assert(!detail::sparse<none> && !detail::holds_momentum<none>);
     const layout tensors = testing::small_layout();
     auto state = fp16{}.bind(tensors);
     CHECK(state.payload_format(tensors[0]) == wire::value_format::fp16);
@@ -85,9 +85,9 @@ TEST_CASE("a refused message is named after its tensor") {
 }
 
 TEST_CASE("the format is part of what ranks compare") {
-    CHECK(description{}.add("compressor", fp16{}).text() !=
-          description{}.add("compressor", bf16{}).text());
-    CHECK(description{}.add("compressor", fp16{}).text().find("compressor.format = fp16") !=
+    CHECK(detail::description{}.add("compressor", fp16{}).text() !=
+          detail::description{}.add("compressor", bf16{}).text());
+    CHECK(detail::description{}.add("compressor", fp16{}).text().find("compressor.format = fp16") !=
           std::string::npos);
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("fp16: a value beyond its range -> an error names it and 65504") {
         "65504: use bf16{} or none{}, or scale the loss down";
     for (const bool is_measured : {false, true}) {
         auto state = fp16{}.bind(tensors);
-        if (is_measured) state.measured(tensors[0], kernels::sum_of_squares(far));
+        if (is_measured) state.measured(tensors[0], detail::kernels::sum_of_squares(far));
         bytes message;
         CHECK_THROWS_WITH_AS(state.encode(tensors[0], far, message), expected, error);
         CHECK(message.empty());
@@ -129,7 +129,7 @@ TEST_CASE("fp16: a sum of ranks beyond its range -> an error names 65504") {
                     auto state = all_reduce{sgd{}, compressor}.bind(model.layout(), transport);
                     std::vector<float> parameters(static_cast<std::size_t>(model.layout().size()));
                     state.begin_epoch({.examples = 1, .batch_size = 1});
-                    task<testing::number_model> job{model, {0}, 1, 0, 0.0};
+                    detail::task<testing::number_model> job{model, {0}, 1, 0, 0.0};
                     state.round(job, parameters);
                 });
             } catch (const error& e) {

@@ -38,9 +38,10 @@ floats of_rank(std::int64_t rank, std::int64_t rows, std::int64_t columns, std::
     const floats left = testing::normal_values(rows * rank, seed),
                  right = testing::normal_values(columns * rank, seed + 1);
     floats product(static_cast<std::size_t>(rows * columns));
-    kernels::product_of_factors({static_cast<std::size_t>(rows), static_cast<std::size_t>(columns),
-                                 static_cast<std::size_t>(rank)},
-                                left, right, product);
+    detail::kernels::product_of_factors(
+        {static_cast<std::size_t>(rows), static_cast<std::size_t>(columns),
+         static_cast<std::size_t>(rank)},
+        left, right, product);
     return product;
 }
 
@@ -48,7 +49,7 @@ floats of_rank(std::int64_t rank, std::int64_t rows, std::int64_t columns, std::
 floats round_of(std::span<state> ranks, const tensor& t, std::span<const floats> gradients,
                 bool commit = true) {
     const auto size = [&](int number) {
-        return static_cast<std::size_t>(compressing::payload_size(ranks[0], t, number));
+        return static_cast<std::size_t>(detail::compressing::payload_size(ranks[0], t, number));
     };
     const auto add = [](floats& sum, const floats& payload) {
         for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += payload[i];
@@ -316,7 +317,8 @@ TEST_CASE("all_reduce does the rounds that are done by hand, bit for bit with tw
          {testing::train(2, all_reduce{sgd{.learning_rate = 0.0625}, options, collectives::ring{}},
                          work),
           testing::train(
-              2, all_reduce{sgd{.learning_rate = 0.0625}, options, collectives::all_gather{}},
+              2,
+              all_reduce{sgd{.learning_rate = 0.0625}, options, detail::collectives::all_gather{}},
               work)})
         for (std::size_t rank = 0; rank < 2; ++rank) CHECK(other[rank].same_state(found[rank]));
 
@@ -333,7 +335,7 @@ TEST_CASE("all_reduce does the rounds that are done by hand, bit for bit with tw
         auto strategy = all_reduce{sgd{.learning_rate = 1.0}, options}.bind(tensors, transport);
         floats moved(static_cast<std::size_t>(tensors.size()));
         strategy.begin_epoch({.examples = 1});
-        task<testing::number_model> job{model, {0}, 1, 0, 0.0};
+        detail::task<testing::number_model> job{model, {0}, 1, 0, 0.0};
         const auto report = strategy.round(job, moved);
         if (transport.rank() != 0) return;
         parameters[0] = moved;
@@ -446,7 +448,7 @@ TEST_CASE("PowerSGD: start_after -> bytes of gradients, then of factors") {
         floats moved(static_cast<std::size_t>(tensors.size()));
         for (std::int64_t step = 0; step < 4; ++step) {
             strategy.begin_epoch({.examples = 1});
-            task<testing::number_model> job{model, {0}, 1, step, 0.0};
+            detail::task<testing::number_model> job{model, {0}, 1, step, 0.0};
             const auto report = strategy.round(job, moved);
             CHECK(report.tensor_message_bytes[0] == (step < 2 ? 4 * 300 : 4 * 2 * (12 + 25)));
             CHECK(report.tensor_message_bytes[1] == 4 * 12);
@@ -486,7 +488,7 @@ TEST_CASE("PowerSGD: start_after to a server -> either message is read") {
 
 TEST_CASE("PowerSGD: start_after -> described if chosen, refused below 0") {
     const auto text = [](const power_sgd& options) {
-        return description{}.add("compressor", options).text();
+        return detail::description{}.add("compressor", options).text();
     };
     CHECK(text({}).find("start_after") == std::string::npos);
     CHECK(text({.start_after = 1000}).ends_with("compressor.start_after = 1000\n"));

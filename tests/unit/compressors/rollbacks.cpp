@@ -55,13 +55,13 @@ void leaves_what_is_not_encoded(const Compressor& options) {
     auto state = options.bind(tensors);
     std::int64_t seed = 0;
     const auto encode = [&](std::int64_t step, std::int64_t from) {
-        compressing::begin_round(state, {.step = step, .share = 1.0});
+        detail::compressing::begin_round(state, {.step = step, .share = 1.0});
         for (std::int64_t t = from; t < 2; ++t) {
             const auto gradient =
                 testing::normal_values(tensors[t].size, static_cast<std::uint64_t>(++seed));
             bytes message;
             state.encode(tensors[t], gradient, message);
-            if constexpr (compressing::has_after_sum<state_of<Compressor>>) {
+            if constexpr (detail::compressing::has_after_sum<state_of<Compressor>>) {
                 std::vector<float> sum(gradient.size());
                 state.decode_add(tensors[t], message, sum);
                 state.after_sum(tensors[t], sum);
@@ -83,12 +83,12 @@ void leaves_what_is_not_encoded(const Compressor& options) {
     auto twin = options.bind(tensors);  // which never failed
     before.put_into(twin);
     seed -= 1;
-    compressing::begin_round(twin, {.step = 1, .share = 1.0});
+    detail::compressing::begin_round(twin, {.step = 1, .share = 1.0});
     const auto gradient =
         testing::normal_values(tensors[1].size, static_cast<std::uint64_t>(++seed));
     bytes message;
     twin.encode(tensors[1], gradient, message);
-    if constexpr (compressing::has_after_sum<state_of<Compressor>>) {
+    if constexpr (detail::compressing::has_after_sum<state_of<Compressor>>) {
         std::vector<float> sum(gradient.size());
         twin.decode_add(tensors[1], message, sum);
         twin.after_sum(tensors[1], sum);

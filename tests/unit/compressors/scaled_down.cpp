@@ -10,12 +10,12 @@
 #include <tuple>
 #include <vector>
 
-#include "sotto/compressors/contractive.hpp"
+#include "sotto/compressors/detail/contractive.hpp"
 #include "sotto/compressors/qsgd.hpp"
 #include "sotto/compressors/terngrad.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
-#include "sotto/kernels/reductions.hpp"
+#include "sotto/kernels/detail/simd/reductions.hpp"
 
 using namespace sotto;
 
@@ -39,13 +39,13 @@ means of_many(const Compressor& compressor, const std::vector<float>& gradient, 
     auto state = compressor.bind(tensors);
     means found{.q = std::vector<double>(gradient.size())};
     for (int step = 0; step < messages; ++step) {
-        compressing::begin_round(state, {.step = step});
+        detail::compressing::begin_round(state, {.step = step});
         bytes message;
         state.encode(tensors[0], gradient, message);
         std::vector<float> q(gradient.size());
         state.decode_add(tensors[0], message, q);
-        found.error +=
-            kernels::squared_distance(q, gradient) / (kernels::sum_of_squares(gradient) * messages);
+        found.error += detail::kernels::squared_distance(q, gradient) /
+                       (detail::kernels::sum_of_squares(gradient) * messages);
         for (std::size_t i = 0; i < q.size(); ++i) found.q[i] += double{q[i]} / messages;
     }
     return found;
@@ -66,18 +66,19 @@ TEST_CASE("what is never further off than nothing on average is made of what may
     constexpr double all = std::numeric_limits<double>::infinity();
     const auto check = [&](const auto& compressor) {
         const scaled_down less{compressor};
-        static_assert(contractive<std::remove_cvref_t<decltype(less)>>);
+        static_assert(detail::contractive<std::remove_cvref_t<decltype(less)>>);
         const double omega = compressor.variance(t), share = 1.0 / (1.0 + omega);
         CHECK(of_many(compressor, gradient, 50).error <= omega);
         const means found = of_many(less, gradient, 400);
         CHECK(found.error <= 1.0 - share);
         double along = 0.0;
         for (std::size_t i = 0; i < gradient.size(); ++i) along += found.q[i] * gradient[i];
-        CHECK(along / kernels::sum_of_squares(gradient) == doctest::Approx(share).epsilon(0.05));
+        CHECK(along / detail::kernels::sum_of_squares(gradient) ==
+              doctest::Approx(share).epsilon(0.05));
     };
     check(qsgd{});
     check(qsgd{.bits = 2});  // further off than nothing
-    check(qsgd{.bits = 2, .norm = bucket_norm::maximum});
+    check(qsgd{.bits = 2, .norm = detail::bucket_norm::maximum});
     check(qsgd{.bits = 8});
     check(terngrad{.clip = all});
     CHECK(of_many(qsgd{.bits = 2}, gradient, 50).error > 1.0);
@@ -111,7 +112,7 @@ struct told_compressor {
         void measured(const tensor&, double found) { squares->push_back(found); }
         void encode(const tensor&, std::span<const float> gradient, bytes&) {
             encoded.assign(gradient.begin(), gradient.end());
-            squares->push_back(kernels::sum_of_squares(encoded));
+            squares->push_back(detail::kernels::sum_of_squares(encoded));
         }
         void decode_add(const tensor&, byte_view, std::span<float>) {}
     };
@@ -127,9 +128,9 @@ TEST_CASE("scaled_down: the compressor inside is told squares -> of what it then
     CHECK(state.share(tensors[0]) == 0.25f);
     const std::vector<float> gradient = normal(40);
     bytes message;
-    state.measured(tensors[0], kernels::sum_of_squares(gradient));
+    state.measured(tensors[0], detail::kernels::sum_of_squares(gradient));
     state.encode(tensors[0], gradient, message);
     REQUIRE(squares.size() == 2);
     CHECK(squares[0] == doctest::Approx(squares[1]));
-    CHECK(squares[1] == doctest::Approx(kernels::sum_of_squares(gradient) / 16));
+    CHECK(squares[1] == doctest::Approx(detail::kernels::sum_of_squares(gradient) / 16));
 }

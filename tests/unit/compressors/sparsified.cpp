@@ -90,7 +90,7 @@ mass exchanged(const Compressor& compressor, const std::vector<std::vector<float
         auto state = all_reduce{sgd{.learning_rate = 1.0}, compressor}.bind(tensors, transport);
         std::vector<float> parameters(gradients[0].size());
         state.begin_epoch({.examples = 1});
-        task<testing::number_model> job{model, {0}, 1, 0, 0.0};
+        detail::task<testing::number_model> job{model, {0}, 1, 0, 0.0};
         state.round(job, parameters);
         found.moved[rank] = parameters;
         if constexpr (requires { state.compressor().memory().unsent(tensors[0]); })
@@ -142,7 +142,7 @@ TEST_CASE("a gradient is weighed and checked while it is taken in, bit for bit a
     const tensor& t = tensors[0];
     const auto check = [&](const auto& options) {
         auto worker = options.bind(tensors), twin = options.bind(tensors);
-        REQUIRE(compressing::weighs(worker, t));
+        REQUIRE(detail::compressing::weighs(worker, t));
         for (std::uint64_t step = 0; step < 6; ++step) {
             auto g = testing::normal_values(t.size, step);
             const float weight = 1.0f / static_cast<float>(step + 1);
@@ -170,13 +170,13 @@ TEST_CASE("a gradient is weighed and checked while it is taken in, bit for bit a
         using dgc::composition::state::state;
         void encode(const tensor&, std::span<const float>, bytes&) {}
     };
-    CHECK(!compressing::encodes_weighted<other>);
-    CHECK(compressing::encodes_weighted<dgc::composition::state>);
+    CHECK(!detail::compressing::encodes_weighted<other>);
+    CHECK(detail::compressing::encodes_weighted<dgc::composition::state>);
     // Where norms are looked at, or values pass otherwise, the gradient is to be measured first.
-    CHECK(!compressing::weighs(dgc{.clip_norm = 1.0}.bind(tensors), t));
-    CHECK(!compressing::weighs(sparsified{top_k{}, residual{}}.bind(tensors), t));
-    CHECK(!compressing::weighs(sparsified{threshold{}, residual{}}.bind(tensors), t));
-    CHECK(!compressing::weighs(sparsified{random_k{}, residual{}}.bind(tensors), t));
+    CHECK(!detail::compressing::weighs(dgc{.clip_norm = 1.0}.bind(tensors), t));
+    CHECK(!detail::compressing::weighs(sparsified{top_k{}, residual{}}.bind(tensors), t));
+    CHECK(!detail::compressing::weighs(sparsified{threshold{}, residual{}}.bind(tensors), t));
+    CHECK(!detail::compressing::weighs(sparsified{random_k{}, residual{}}.bind(tensors), t));
 }
 
 TEST_CASE("what rounding to fp16 takes away stays in memory") {
@@ -217,7 +217,7 @@ TEST_CASE(
                 .bind(tensors);
         by_model.begin_round({.world_size = workers});
         CHECK(by_model.waits_for_all());
-        compressing::measure(by_model, tensors, g);
+        detail::compressing::measure(by_model, tensors, g);
         CHECK(norm(sent(by_model, t, part)) ==
               doctest::Approx(limit * norm(part) / norm(g)).epsilon(1e-5));
     }
@@ -233,7 +233,7 @@ TEST_CASE("a measured norm is used as given, for one round, and the tensor's own
     const dgc options{.density = 1.0, .mask = false, .clip_norm = 1.0};
     auto plain = options.bind(tensors), measured = options.bind(tensors);
     const auto own = sent(plain, t, part);
-    compressing::measured(measured, t, kernels::sum_of_squares(part));
+    detail::compressing::measured(measured, t, detail::kernels::sum_of_squares(part));
     CHECK(sent(measured, t, part) == own);
 
     const auto halved = [&](auto& worker) {
@@ -340,8 +340,9 @@ TEST_CASE("N workers with one gradient send what one worker of N times the batch
 TEST_CASE("random-k chooses alike on all ranks and is summed without indices") {
     const layout tensors = testing::small_layout();
     const tensor& t = tensors[3];
-    static_assert(summable<random_k> && summable<sparsified<random_k, residual>>);
-    static_assert(!summable<top_k> && packs<dgc> && !summable<dgc> && sparse<dgc>);
+    static_assert(detail::summable<random_k> && detail::summable<sparsified<random_k, residual>>);
+    static_assert(!detail::summable<top_k> && detail::packs<dgc> && !detail::summable<dgc> &&
+                  detail::sparse<dgc>);
     auto a = sparsified{random_k{.density = 0.1}, residual{}}.bind(tensors);
     auto b = sparsified{random_k{.density = 0.1}, residual{}}.bind(tensors);
     std::vector<int> chosen(static_cast<std::size_t>(t.size));

@@ -79,7 +79,7 @@ TEST_CASE("deadline: never -> it never passes, and asks for looks all the same")
 }
 
 TEST_CASE("waiting_time: a look at an earlier time -> nothing is taken back") {
-    waiting_time time(start);
+    detail::waiting_time time(start);
     CHECK(time.at(start + 100ms) == 100ms);
     CHECK(time.at(start + 50ms) == 100ms);
     CHECK(time.looked() == start + 100ms);

@@ -29,7 +29,7 @@ struct silent {};
 }  // namespace
 
 TEST_CASE("options describe themselves as lines of names and values") {
-    sotto::description text;
+    sotto::detail::description text;
     text.add("policy", outer{}).add("other", silent{}).add("word", "x");
     const std::string expected =
         "policy = outer\n"
@@ -45,7 +45,7 @@ TEST_CASE("options describe themselves as lines of names and values") {
 }
 
 TEST_CASE("description: an end of line in a name or value -> begins no line of its own") {
-    sotto::description text;
+    sotto::detail::description text;
     text.add("tensor a\nseed", std::string("1\nrate = 0\n"));
     CHECK(text.text() == "tensor a\\nseed = 1\\nrate = 0\\n\n");
 }

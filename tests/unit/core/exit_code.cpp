@@ -61,7 +61,7 @@ TEST_CASE("exit codes: each kind of error -> its code, and only peers retry") {
     };
     is(invalid_option("rate"), exit_code::usage);
     is(mismatch("rates differ"), exit_code::usage);
-    is(malformed("a file", fault{}), exit_code::usage);
+    is(malformed("a file", detail::fault{}), exit_code::usage);
     is(error(errc::timed_out, "3 of 4 ranks did not join"), exit_code::peer);
     is(error(errc::peer_failed, "the connection broke"), exit_code::peer);
     is(error(errc::altered, "no frame"), exit_code::peer);

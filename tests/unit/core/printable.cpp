@@ -55,8 +55,8 @@ TEST_CASE("printable: ordinary text -> unchanged") {
 }  // namespace
 
 TEST_CASE("printable_lines: several lines -> stay lines, each escaped") {
-    CHECK(sotto::detail::printable_lines("a\x1b\nb\r\n") == "a\\x1b\nb\\r\n");
-    CHECK(sotto::detail::printable_lines("").empty());
+    CHECK(sotto::printable_lines("a\x1b\nb\r\n") == "a\\x1b\nb\\r\n");
+    CHECK(sotto::printable_lines("").empty());
 }
 
 TEST_CASE("is_utf8: sequences that are valid, overlong, cut off or surrogates -> as defined") {

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <string>
 
-#include "sotto/core/descriptor.hpp"
+#include "sotto/core/detail/files/descriptor.hpp"
 
 namespace {
 

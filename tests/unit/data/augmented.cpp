@@ -24,8 +24,8 @@ using sotto::data::labelled_set;
 using floats = std::vector<float>;
 using indices = std::vector<std::int64_t>;
 
-static_assert(sotto::varying_dataset<augmented<labelled_set>>);
-static_assert(sotto::dataset<labelled_set> && !sotto::varying_dataset<labelled_set>);
+static_assert(sotto::detail::varying_dataset<augmented<labelled_set>>);
+static_assert(sotto::dataset<labelled_set> && !sotto::detail::varying_dataset<labelled_set>);
 
 // Deduction takes the inner braces for a copy: an augmented set is not augmented twice.
 static_assert(std::is_same_v<decltype(augmented{augmented{labelled_set{}, {.padding = 0}}}),

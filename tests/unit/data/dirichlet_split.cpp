@@ -168,7 +168,7 @@ TEST_CASE("gamma draws have the mean and variance of their shape") {
         constexpr int draws = 200'000;
         double sum = 0.0, squares = 0.0;
         for (int i = 0; i < draws; ++i) {
-            const double x = std::exp(data::detail::log_gamma_draw(random, shape));
+            const double x = std::exp(sotto::detail::data::log_gamma_draw(random, shape));
             sum += x;
             squares += x * x;
         }

@@ -69,7 +69,7 @@ TEST_CASE("bytes become floats by their scale, when they are read") {
 
 TEST_CASE("the bytes of each channel may have a scale of their own") {
     const std::vector<std::uint8_t> bytes{0, 10, 20, 30, 255, 250, 245, 240};
-    const std::array<sotto::data::byte_scale, 2> scales{
+    const std::array<sotto::detail::data::byte_scale, 2> scales{
         {{.mean = 10.0f, .scale = 0.5f}, {.mean = 0.0f, .scale = 2.0f}}};
     labelled_batch batch;
     labelled_set({2, 1, 2}, bytes, labels{0, 1}, scales).gather(indices{1, 0}, batch);

@@ -64,7 +64,7 @@ TEST_CASE("a packed file may keep neither less nor more than its header promises
         REQUIRE_FALSE(array);
         return array.why();
     };
-    const sotto::fault fewer = refused_at(gzip(idx_file({100, 2}, 199)));
+    const sotto::detail::fault fewer = refused_at(gzip(idx_file({100, 2}, 199)));
     CHECK(fewer.expected_count == 200);
     CHECK(fewer.found == 199);
     CHECK(std::string(refused_at(gzip(idx_file({100, 2}, 201))).expected) ==

@@ -14,8 +14,8 @@
 #include "support/allocation_count.hpp"
 
 using sotto::random_stream;
-using sotto::data::sampler;
-using sotto::data::share;
+using sotto::detail::data::sampler;
+using sotto::detail::data::share;
 
 namespace {
 
@@ -159,7 +159,7 @@ TEST_CASE("shards are disjoint but for what is everybody's, and stay the same") 
 }
 
 TEST_CASE("a deal has another name wherever shards may overlap") {
-    const sotto::data::shard half{0, 2, 0.25};
+    const sotto::detail::data::shard half{0, 2, 0.25};
     const std::string one = sotto::data::deal_of(half, 7, 240);
     CHECK(one == "240 to 2 shards, 0.25 in common, by seed 7");
     CHECK(sotto::data::deal_of({1, 2, 0.25}, 7, 240) == one);
@@ -167,7 +167,8 @@ TEST_CASE("a deal has another name wherever shards may overlap") {
     CHECK(sotto::data::deal_of({0, 2, 0.5}, 7, 240) != one);
     CHECK(sotto::data::deal_of(half, 8, 240) != one);
     CHECK(sotto::data::deal_of(half, 7, 241) != one);
-    for (const sotto::data::shard& whole : {sotto::data::shard{}, sotto::data::shard{1, 2, 1.0}})
+    for (const sotto::detail::data::shard& whole :
+         {sotto::detail::data::shard{}, sotto::detail::data::shard{1, 2, 1.0}})
         CHECK(sotto::data::deal_of(whole, 7, 240) == "all to everybody");
 }
 

@@ -8,9 +8,9 @@
 
 using namespace sotto;
 
-static_assert(distillation_weight<constant_weight>);
-static_assert(distillation_weight<ramped_weight>);
-static_assert(distillation_weight<decayed_weight>);
+static_assert(detail::distillation_weight<constant_weight>);
+static_assert(detail::distillation_weight<ramped_weight>);
+static_assert(detail::distillation_weight<decayed_weight>);
 
 TEST_CASE("weights stay, grow to theirs, or halve") {
     CHECK(constant_weight{}.at(0) == 1.0);

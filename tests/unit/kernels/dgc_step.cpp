@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "sotto/core/large_pages.hpp"
+#include "sotto/core/detail/memory/large_pages.hpp"
 #include "sotto/core/random.hpp"
 #include "support/effort.hpp"
 
@@ -31,11 +31,12 @@ struct outcome {
 };
 
 /// One operation after the other, as the paper writes them.
-outcome plainly(const kernels::momentum_step& step, const arrays& in, std::int64_t k, bool mask) {
+outcome plainly(const detail::kernels::momentum_step& step, const arrays& in, std::int64_t k,
+                bool mask) {
     const std::size_t n = in.gradient.size();
     outcome out{{}, {}, std::vector<float>(n), std::vector<float>(n)};
-    kernels::accumulate_velocity(step, in.gradient, in.velocity, in.accumulated, out.velocity,
-                                 out.accumulated);
+    detail::kernels::accumulate_velocity(step, in.gradient, in.velocity, in.accumulated,
+                                         out.velocity, out.accumulated);
     kernels::top_k_scratch scratch;
     const auto found =
         kernels::select_top_k(out.accumulated, k, scratch, kernels::nan_policy::largest);
@@ -49,7 +50,7 @@ outcome plainly(const kernels::momentum_step& step, const arrays& in, std::int64
 }
 
 template <class... Carried>
-void check(const kernels::momentum_step& step, const arrays& in, std::int64_t k, bool mask,
+void check(const detail::kernels::momentum_step& step, const arrays& in, std::int64_t k, bool mask,
            bool in_place, kernels::top_k_scratch& scratch, Carried&... carried) {
     const outcome expected = plainly(step, in, k, mask);
     outcome out;
@@ -68,12 +69,12 @@ void check(const kernels::momentum_step& step, const arrays& in, std::int64_t k,
 
 /// Written past the caches: from anywhere in a line on, or from two places in one.
 template <class... Carried>
-void check_streamed(const kernels::momentum_step& step, const arrays& in, std::int64_t k, bool mask,
-                    std::size_t shift, std::size_t other_shift, kernels::top_k_scratch& scratch,
-                    Carried&... carried) {
+void check_streamed(const detail::kernels::momentum_step& step, const arrays& in, std::int64_t k,
+                    bool mask, std::size_t shift, std::size_t other_shift,
+                    kernels::top_k_scratch& scratch, Carried&... carried) {
     const std::size_t n = in.gradient.size();
     const outcome expected = plainly(step, in, k, mask);
-    large_vector<float> velocity(n + 32, 7.0f), accumulated(n + 32, 7.0f);
+    detail::large_vector<float> velocity(n + 32, 7.0f), accumulated(n + 32, 7.0f);
     const auto next_velocity = std::span(velocity).subspan(shift, n);
     const auto next_accumulated = std::span(accumulated).subspan(other_shift, n);
     const auto found = kernels::dgc_step(
@@ -83,7 +84,7 @@ void check_streamed(const kernels::momentum_step& step, const arrays& in, std::i
     REQUIRE(same_bits({found.values.begin(), found.values.end()}, expected.values));
     REQUIRE(same_bits({next_velocity.begin(), next_velocity.end()}, expected.velocity));
     REQUIRE(same_bits({next_accumulated.begin(), next_accumulated.end()}, expected.accumulated));
-    const auto untouched = [n](const large_vector<float>& v, std::size_t from) {
+    const auto untouched = [n](const detail::large_vector<float>& v, std::size_t from) {
         const auto is_7 = [](float value) { return value == 7.0f; };
         return std::all_of(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(from), is_7) &&
                std::all_of(v.begin() + static_cast<std::ptrdiff_t>(from + n), v.end(), is_7);
@@ -113,7 +114,7 @@ arrays make(std::size_t n, std::uint64_t kind, random_stream& random) {
     return made;
 }
 
-kernels::momentum_step random_step(random_stream& random) {
+detail::kernels::momentum_step random_step(random_stream& random) {
     return {.momentum = 0.9f,
             .nesterov = random.below(2) > 0,
             .gradient_scale = random.below(2) > 0 ? 1.0f : 0.7f};
@@ -150,7 +151,7 @@ TEST_CASE("random steps are bit for bit their parts") {
 TEST_CASE("steps written past the caches are bit for bit their parts, wherever a line begins") {
     random_stream random(10);
     kernels::top_k_scratch scratch;
-    kernels::carried_threshold carried;
+    detail::kernels::carried_threshold carried;
     for (int trial = 0; trial < testing::tries(400, 100); ++trial) {
         const auto n = static_cast<std::size_t>(16384 + random.below(20000));
         const arrays in = make(n, random.below(5), random);
@@ -169,8 +170,8 @@ TEST_CASE("steps written past the caches are bit for bit their parts, wherever a
 TEST_CASE("what was masked too early is put back where it was") {
     // Few places of a sample are large: thresholds are too low, or too high, for the rest.
     constexpr std::size_t n = 200000;
-    const std::size_t lines =
-        kernels::detail::threshold_sampler::sample_size(n) / kernels::detail::sample_line;
+    const std::size_t lines = sotto::detail::kernels::threshold_sampler::sample_size(n) /
+                              sotto::detail::kernels::sample_line;
     random_stream random(7);
     bool released = false, repeated = false;
     for (const bool large_where_sampled : {false, true}) {
@@ -178,15 +179,15 @@ TEST_CASE("what was masked too early is put back where it was") {
         std::vector<bool> sampled(n);
         for (std::size_t line = 0; line < lines; ++line)
             std::fill_n(sampled.begin() + static_cast<std::ptrdiff_t>(
-                                              kernels::detail::sample_place(n, lines, line)),
-                        kernels::detail::sample_line, true);
+                                              sotto::detail::kernels::sample_place(n, lines, line)),
+                        sotto::detail::kernels::sample_line, true);
         for (std::size_t i = 0; i < n; ++i)
             if (sampled[i] == large_where_sampled) in.gradient[i] *= 100.0f;
         const auto check_noting = [&](const arrays& of, std::int64_t k, bool in_place) {
             kernels::top_k_scratch scratch;  // which has not sampled anything yet
             check({.momentum = 0.9f}, of, k, true, in_place, scratch);
-            released |= kernels::detail::insides::of(scratch).released();
-            repeated |= kernels::detail::insides::of(scratch).repeated();
+            released |= sotto::detail::kernels::insides::of(scratch).released();
+            repeated |= sotto::detail::kernels::insides::of(scratch).repeated();
         };
         for (const std::int64_t k : {200, 2000, 20000, 60000})
             for (const bool in_place : {false, true}) check_noting(in, k, in_place);
@@ -202,7 +203,7 @@ TEST_CASE("what was masked too early is put back where it was") {
 TEST_CASE("steps with a carried threshold are bit for bit their parts") {
     random_stream random(8);
     kernels::top_k_scratch scratch;
-    kernels::carried_threshold carried;
+    detail::kernels::carried_threshold carried;
     arrays in = make(40000, 0, random);
     for (int step = 0; step < 40; ++step) {
         const std::int64_t k = step % 8 == 7 ? 8000 : 400;

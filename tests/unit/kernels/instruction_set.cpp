@@ -23,7 +23,7 @@ std::pair<instruction_set, std::string> obey(const char* asked, instruction_set 
     std::FILE* const said = std::tmpfile();
     REQUIRE(said != nullptr);
     const instruction_set taken =
-        sotto::kernels::detail::obey_sotto_isa(asked, found, said, has_complained);
+        sotto::detail::kernels::obey_sotto_isa(asked, found, said, has_complained);
     std::rewind(said);
     std::string text;
     for (int c = std::fgetc(said); c != EOF; c = std::fgetc(said))

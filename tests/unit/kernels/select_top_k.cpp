@@ -30,8 +30,8 @@ void check(std::span<const float> values, std::int64_t k, kernels::top_k_scratch
     REQUIRE(std::ranges::equal(found.values, expected, {}, bits, bits_at));
 }
 
-const kernels::detail::top_k_search& searched(kernels::top_k_scratch& scratch) {
-    return kernels::detail::insides::of(scratch);
+const sotto::detail::kernels::top_k_search& searched(kernels::top_k_scratch& scratch) {
+    return sotto::detail::kernels::insides::of(scratch);
 }
 
 void check(std::span<const float> values, std::int64_t k) {
@@ -53,7 +53,8 @@ float value_of(int kind, random_stream& random, std::size_t i) {
             // Any bits but those of a NaN: denormals, infinities, both zeros.
             const auto bits = static_cast<std::uint32_t>(random());
             const auto value = std::bit_cast<float>(bits);
-            return kernels::detail::magnitude_of(value) > kernels::detail::infinity_bits
+            return sotto::detail::kernels::magnitude_of(value) >
+                           sotto::detail::kernels::infinity_bits
                        ? std::bit_cast<float>(bits & 0x807FFFFFu)
                        : value;
         }
@@ -117,14 +118,14 @@ TEST_CASE("large inputs of all kinds are exact") {
 
 TEST_CASE("values that mislead the sample are exact too") {
     constexpr std::size_t n = 300000;
-    const std::size_t lines =
-        kernels::detail::threshold_sampler::sample_size(n) / kernels::detail::sample_line;
+    const std::size_t lines = sotto::detail::kernels::threshold_sampler::sample_size(n) /
+                              sotto::detail::kernels::sample_line;
     std::vector<bool> sampled(n);
     for (std::size_t line = 0; line < lines; ++line) {
-        const std::size_t place = kernels::detail::sample_place(n, lines, line);
-        REQUIRE(place + kernels::detail::sample_line <= n);
+        const std::size_t place = sotto::detail::kernels::sample_place(n, lines, line);
+        REQUIRE(place + sotto::detail::kernels::sample_line <= n);
         std::fill_n(sampled.begin() + static_cast<std::ptrdiff_t>(place),
-                    kernels::detail::sample_line, true);
+                    sotto::detail::kernels::sample_line, true);
     }
     std::vector<float> elsewhere(n), there(n), rising_elsewhere(n), equal_elsewhere(n);
     for (std::size_t i = 0; i < n; ++i) {
@@ -165,20 +166,20 @@ TEST_CASE("of many equal values only as many are collected as may be needed") {
 
 TEST_CASE("a scratch serves calls of all kinds, and lives on after it was moved from") {
     constexpr std::size_t n = 300000;
-    const std::size_t lines =
-        kernels::detail::threshold_sampler::sample_size(n) / kernels::detail::sample_line;
+    const std::size_t lines = sotto::detail::kernels::threshold_sampler::sample_size(n) /
+                              sotto::detail::kernels::sample_line;
     std::vector<float> misleading(n, 1.0f), velocity(n), accumulated(n);
     for (std::size_t line = 0; line < lines; ++line)
-        std::fill_n(misleading.begin() +
-                        static_cast<std::ptrdiff_t>(kernels::detail::sample_place(n, lines, line)),
-                    kernels::detail::sample_line, 0.0f);
+        std::fill_n(misleading.begin() + static_cast<std::ptrdiff_t>(
+                                             sotto::detail::kernels::sample_place(n, lines, line)),
+                    sotto::detail::kernels::sample_line, 0.0f);
     kernels::top_k_scratch scratch;
     check(misleading, 200000, scratch);
     const auto step = kernels::dgc_step(
         {}, {misleading, velocity, accumulated, velocity, accumulated}, 10, true, scratch);
     CHECK(std::ranges::equal(step.indices, plain_top_k(misleading, 10)));
     CHECK(kernels::select_above(misleading, 0.5f, scratch).indices.size() ==
-          n - lines * kernels::detail::sample_line);
+          n - lines * sotto::detail::kernels::sample_line);
     check(misleading, 30, scratch);
     kernels::top_k_scratch other(std::move(scratch));
     check(misleading, 20, other);
@@ -240,7 +241,7 @@ TEST_CASE("a NaN is refused by its place, or is larger than infinity") {
 
 TEST_CASE("a carried threshold changes nothing but the time") {
     kernels::top_k_scratch scratch;
-    kernels::carried_threshold carried;
+    detail::kernels::carried_threshold carried;
     for (int step = 0; step < 40; ++step) {
         auto values = testing::normal_values(50000, static_cast<std::uint64_t>(step));
         // Drift, jumps both ways, all zero, and k that changes.
@@ -257,7 +258,7 @@ TEST_CASE("a carried threshold changes nothing but the time") {
 
 TEST_CASE("a carried threshold lets few others through, where values stay alike") {
     kernels::top_k_scratch scratch;
-    kernels::carried_threshold carried;
+    detail::kernels::carried_threshold carried;
     constexpr std::int64_t n = 200000, k = 2000;
     for (int step = 0; step < 30; ++step) {
         const auto values = testing::normal_values(n, static_cast<std::uint64_t>(step));
@@ -324,7 +325,7 @@ TEST_CASE("k outside of 0 to n is refused") {
 TEST_CASE("after calls that threw a scratch selects as before") {
     kernels::top_k_scratch scratch;
     kernels::wide_top_k_scratch wide;
-    kernels::carried_threshold carried;
+    detail::kernels::carried_threshold carried;
     const auto values = testing::normal_values(70000, 1);
     auto with_nan = values;
     with_nan[69000] = std::numeric_limits<float>::quiet_NaN();

@@ -12,7 +12,7 @@
 #include "support/lanes.hpp"
 
 namespace kernels = sotto::kernels;
-using kernels::sparse_values;
+using sotto::detail::kernels::sparse_values;
 
 namespace {
 
@@ -20,7 +20,7 @@ struct message {
     std::vector<std::uint32_t> indices;
     std::vector<float> values;
 
-    operator sparse_values() const { return {indices, values}; }
+    operator sotto::detail::kernels::sparse_values() const { return {indices, values}; }
 };
 
 // Some indices come more than once.
@@ -45,7 +45,8 @@ TEST_CASE("messages are added entry by entry, one after the other") {
             for (const message* m : {&first, &second})
                 for (std::size_t j = 0; j < m->indices.size(); ++j)
                     expected[m->indices[j]] += m->values[j];
-            kernels::add_sparse(together, std::vector<sparse_values>{first, second});
+            kernels::add_sparse(together,
+                                std::vector<sotto::detail::kernels::sparse_values>{first, second});
             CHECK(together == expected);
             kernels::add_sparse(apart, first);
             kernels::add_sparse(apart, second);
@@ -55,9 +56,9 @@ TEST_CASE("messages are added entry by entry, one after the other") {
 
 TEST_CASE("no message, and an empty one for an empty vector, add nothing") {
     std::vector<float> sum(3, 1.0f), none;
-    kernels::add_sparse(sum, std::vector<sparse_values>{});
+    kernels::add_sparse(sum, std::vector<sotto::detail::kernels::sparse_values>{});
     CHECK(sum == std::vector<float>(3, 1.0f));
-    kernels::add_sparse(none, sparse_values{});
+    kernels::add_sparse(none, sotto::detail::kernels::sparse_values{});
     kernels::add_sparse(sum, {});
     CHECK(sum == std::vector<float>(3, 1.0f));
     const message one{{1}, {2.0f}};
@@ -77,8 +78,9 @@ TEST_CASE("an index beyond the vector is refused by its position before anything
                               " of message 1 has index " + std::to_string(index) +
                               "; expected less than 100, the size of the sum";
             CHECK_THROWS_WITH_AS(
-                kernels::add_sparse(sum, std::vector<sparse_values>{good, bad, good}), text.c_str(),
-                sotto::invalid_option);
+                kernels::add_sparse(
+                    sum, std::vector<sotto::detail::kernels::sparse_values>{good, bad, good}),
+                text.c_str(), sotto::invalid_option);
             CHECK(sum == std::vector<float>(100, 1.0f));
         }
     std::vector<float> none;
@@ -106,8 +108,10 @@ TEST_CASE("the largest index is found on every set, at every length and place") 
                 auto copy = indices;
                 copy[shift + at] = 0xFFFFFFF0u;
                 const std::uint32_t* from = copy.data() + shift;
-                CHECK(kernels::run_widest<kernels::detail::largest_index>(from, n) == 0xFFFFFFF0u);
-                CHECK(kernels::run_on<kernels::detail::largest_index>(set, from, n) == 0xFFFFFFF0u);
+                CHECK(kernels::run_widest<sotto::detail::kernels::largest_index>(from, n) ==
+                      0xFFFFFFF0u);
+                CHECK(kernels::run_on<sotto::detail::kernels::largest_index>(set, from, n) ==
+                      0xFFFFFFF0u);
             }
         });
     });

@@ -29,14 +29,15 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
-#include "sotto/launch/system_calls.hpp"
+#include "sotto/launch/detail/system_calls.hpp"
 #include "support/folders.hpp"
 #include "support/full_at.hpp"
 
 using namespace sotto;
 using namespace sotto::launch;
-using sotto::launch::detail::descriptor;
-using sotto::launch::detail::pipe_ends;
+using namespace sotto::detail::launch;
+using sotto::detail::launch::descriptor;
+using sotto::detail::launch::pipe_ends;
 using sotto::testing::scratch_folder;
 
 namespace {
@@ -120,7 +121,7 @@ struct witness {
 class launcher {
 public:
     launcher(int size, std::string script, patience grace = {}) {
-        pipe_ends ends = sotto::launch::detail::open_pipe();
+        pipe_ends ends = sotto::detail::launch::open_pipe();
         id_ = ::fork();
         REQUIRE(id_ >= 0);
         if (id_ == 0) {
@@ -509,7 +510,7 @@ TEST_CASE("a second interrupt kills those that do not listen") {
 }
 
 TEST_CASE("nobody who reads is no reason to hang: a second interrupt is heard") {
-    const pipe_ends ends = sotto::launch::detail::open_pipe();
+    const pipe_ends ends = sotto::detail::launch::open_pipe();
     witness everybody;
     const pid_t id = ::fork();
     REQUIRE(id >= 0);
@@ -532,7 +533,7 @@ TEST_CASE("nobody who reads is no reason to hang: a second interrupt is heard") 
 }
 
 TEST_CASE("nobody who will ever read is an error, and no signal to this program") {
-    pipe_ends ends = sotto::launch::detail::open_pipe();
+    pipe_ends ends = sotto::detail::launch::open_pipe();
     ends.read.close();
     witness everybody;
     const local_processes job{.size = 2,
@@ -587,7 +588,7 @@ TEST_CASE("line_sink: a disk fails in a line -> the next line is whole") {
     const sotto::testing::scratch_folder folder("line_sink");
     const auto path = folder.path() / "out";
     const auto file = sotto::detail::open_file(path.c_str(), O_WRONLY | O_CREAT | O_APPEND);
-    sotto::launch::detail::line_sink sink(file.handle());
+    sotto::detail::launch::line_sink sink(file.handle());
     {
         const sotto::testing::full_at full(5);
         sink.text() = "one line\n";
@@ -602,7 +603,7 @@ TEST_CASE("line_sink: a disk fails in a line -> the next line is whole") {
 }
 
 TEST_CASE("a signal that this program itself keeps back is left to it") {
-    pipe_ends ends = sotto::launch::detail::open_pipe();
+    pipe_ends ends = sotto::detail::launch::open_pipe();
     ends.read.close();
     sigset_t pipe, before, left;
     ::sigemptyset(&pipe);

@@ -15,17 +15,18 @@ using std::chrono::seconds;
 namespace {
 
 const time_point start{};
-const patience three_and_four{.until_terminate = seconds(3), .until_kill = seconds(4)};
+const detail::launch::patience three_and_four{.until_terminate = seconds(3),
+                                              .until_kill = seconds(4)};
 
 // As Linux codes it.
-ending exited(int rank, int status) {
+detail::launch::ending exited(int rank, int status) {
     return {rank, status << 8};
 }
-ending killed(int rank, int signal) {
+detail::launch::ending killed(int rank, int signal) {
     return {rank, signal};
 }
 
-void end(supervision& ranks, const ending& one, time_point now) {
+void end(supervision& ranks, const detail::launch::ending& one, time_point now) {
     ranks.ended(std::array{one}, now);
 }
 
@@ -141,7 +142,7 @@ TEST_CASE("supervision: a rank ended with 3, others much later -> it stays the f
 }
 
 TEST_CASE("a rank that is ended by the signal it was sent is no cause") {
-    const patience none{.until_terminate = seconds(0), .until_kill = seconds(0)};
+    const detail::launch::patience none{.until_terminate = seconds(0), .until_kill = seconds(0)};
     supervision ranks(2, none);
     end(ranks, exited(1, 1), start);
     CHECK(ranks.due(start) == SIGTERM);

@@ -168,7 +168,7 @@ TEST_CASE("smoothed cross-entropy refuses what cannot be, and says what it expec
 
 TEST_CASE("configurations with other frequencies differ") {
     const auto text = [](std::vector<double> towards) {
-        return sotto::description()
+        return sotto::detail::description()
             .add("loss", smoothed_cross_entropy{.towards = std::move(towards)})
             .text();
     };

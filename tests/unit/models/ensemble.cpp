@@ -15,7 +15,7 @@
 #include "sotto/data/text_set.hpp"
 #include "sotto/losses/cross_entropy.hpp"
 #include "sotto/losses/squared_error.hpp"
-#include "sotto/metrics/churn.hpp"
+#include "sotto/models/churn.hpp"
 #include "sotto/models/character_lstm.hpp"
 #include "sotto/models/mlp.hpp"
 #include "sotto/models/sequential.hpp"
@@ -63,7 +63,7 @@ private:
     models::sequential<nn::chain<nn::dense, nn::batch_norm, nn::dense>> inner_{
         nn::shape{4, 1, 1}, nn::chain{nn::dense{6}, nn::batch_norm{}, nn::dense{3}}};
 };
-static_assert(predictor<lending> && with_buffers<lending>);
+static_assert(predictor<lending> && detail::with_buffers<lending>);
 
 std::vector<double> softmax(std::span<const float> logits) {
     const float top = *std::ranges::max_element(logits);
@@ -94,7 +94,7 @@ TEST_CASE("an ensemble of one is the model") {
             CHECK(said[i * 5 + j] == doctest::Approx(p[j]).epsilon(1e-6));
         right += std::ranges::max_element(row) - row.begin() == batch.labels()[i];
     }
-    const ensemble_scores found = one.evaluate(batch);
+    const detail::ensemble_scores found = one.evaluate(batch);
     CHECK(found.log_loss ==
           doctest::Approx(cross_entropy{}.value(logits, batch.labels())).epsilon(1e-6));
     CHECK(found.accuracy == static_cast<double>(right) / 40.0);
@@ -104,7 +104,7 @@ TEST_CASE("an ensemble of one is the model") {
 TEST_CASE("an ensemble gives the mean of probabilities, and its log-loss is at most its members'") {
     models::mlp model{{20, 8, 5}, squared_error{}};  // whatever they learnt by
     const auto batch = model_test::random_batch(64, 20, 5);
-    std::vector<ensemble_member> members;
+    std::vector<detail::ensemble_member> members;
     for (const std::uint64_t seed : {1u, 2u, 3u}) {
         floats parameters = model_test::starting_values(model, seed);
         for (float& value : parameters) value *= 4.0f;  // sure of itself
@@ -114,7 +114,7 @@ TEST_CASE("an ensemble gives the mean of probabilities, and its log-loss is at m
     const floats mean(all.predict(batch).begin(), all.predict(batch).end());
     std::vector<double> expected(mean.size());
     double loss_of_members = 0.0, loss_by_hand = 0.0;
-    for (const ensemble_member& member : members) {
+    for (const detail::ensemble_member& member : members) {
         ensemble one{model, {member}};
         const auto said = one.predict(batch);
         for (std::size_t i = 0; i < said.size(); ++i) expected[i] += double{said[i]} / 3.0;
@@ -181,7 +181,7 @@ TEST_CASE("on a data set it is the same however that is cut into batches") {
     ensemble both{
         model,
         {{model_test::starting_values(model, 1), {}}, {model_test::starting_values(model, 2), {}}}};
-    const ensemble_scores whole = both.evaluate(unseen), parts = both.evaluate(unseen, 7);
+    const detail::ensemble_scores whole = both.evaluate(unseen), parts = both.evaluate(unseen, 7);
     CHECK(whole.labels == 90);
     CHECK(parts.labels == 90);
     CHECK(parts.log_loss == doctest::Approx(whole.log_loss).epsilon(1e-6));
@@ -210,7 +210,7 @@ TEST_CASE("a sequence has a distribution, a loss and an answer at each position"
     std::iota(all.begin(), all.end(), 0);
     data::labelled_batch batch;
     text.gather(all, batch);
-    const ensemble_scores found = one.evaluate(text, 2);
+    const detail::ensemble_scores found = one.evaluate(text, 2);
     CHECK(found.labels == 5 * text.size());
     CHECK(found.log_loss ==
           doctest::Approx(model.loss().value(model.predict(first, batch), batch.labels()))
@@ -242,7 +242,7 @@ TEST_CASE(
     both.evaluate(small);
     both.predict(large);
     CHECK(allocations.on_this_thread() == 0);
-    const ensemble_scores none = both.evaluate(data::labelled_batch{});
+    const detail::ensemble_scores none = both.evaluate(data::labelled_batch{});
     CHECK(none.log_loss == 0.0);
     CHECK(std::isnan(none.accuracy));
     CHECK(none.labels == 0);

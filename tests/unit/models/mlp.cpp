@@ -56,7 +56,7 @@ TEST_CASE(
     std::vector<float> parameters(static_cast<std::size_t>(model.layout().size())),
         gradient(parameters.size());
     model.initialise(parameters, sotto::random_stream{2});
-    sotto::data::sampler order(train.size(), {}, 32, sotto::random_stream{3});
+    sotto::detail::data::sampler order(train.size(), {}, 32, sotto::random_stream{3});
     sotto::data::labelled_batch batch;
     for (std::int64_t epoch = 0; epoch < 12; ++epoch) {
         order.begin_epoch(epoch);
@@ -66,7 +66,8 @@ TEST_CASE(
             for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] -= 0.2f * gradient[i];
         }
     }
-    const sotto::data::sampler all(test.size(), {}, test.size(), sotto::random_stream{0}, false);
+    const sotto::detail::data::sampler all(test.size(), {}, test.size(), sotto::random_stream{0},
+                                           false);
     test.gather(all.batch(0), batch);
     const auto logits = model.predict(parameters, batch);
     int right = 0;

@@ -123,7 +123,7 @@ TEST_CASE("residual_cnn describes its layers, and refuses options below 1") {
                          sotto::invalid_option);
     CHECK_THROWS_AS((residual_cnn{options(1, 0)}), sotto::invalid_option);
     CHECK_THROWS_AS((residual_cnn{{.classes = 0}}), sotto::invalid_option);
-    sotto::description text, wider;
+    sotto::detail::description text, wider;
     text.add("model", residual_cnn{options(1, 4)});
     wider.add("model", residual_cnn{options(1, 5)});
     CHECK(text.text() != wider.text());

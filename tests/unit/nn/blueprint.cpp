@@ -7,15 +7,15 @@
 #include <span>
 #include <vector>
 
+using sotto::detail::nn::start;
 using sotto::nn::blueprint;
-using sotto::nn::start;
 
 TEST_CASE("weights start uniform within the bound they ask for, biases at zero") {
     blueprint plan;
-    const auto he = plan.add_weight("a", {100, 50}, start::he, 50, 100);
+    const auto he = plan.add_weight("a", {100, 50}, sotto::detail::nn::start::he, 50, 100);
     const auto bias = plan.add_bias("a", 100);
-    const auto glorot = plan.add_weight("b", {100, 50}, start::glorot, 50, 100);
-    const auto lecun = plan.add_weight("c", {100, 50}, start::lecun, 50, 100);
+    const auto glorot = plan.add_weight("b", {100, 50}, sotto::detail::nn::start::glorot, 50, 100);
+    const auto lecun = plan.add_weight("c", {100, 50}, sotto::detail::nn::start::lecun, 50, 100);
     std::vector<float> all(static_cast<std::size_t>(plan.tensors().size()), std::nanf(""));
     plan.initialise(all, sotto::random_stream{5});
     const auto check = [&](const sotto::tensor& t, double limit) {
@@ -38,9 +38,9 @@ TEST_CASE("weights start uniform within the bound they ask for, biases at zero")
 
 TEST_CASE("a tensor starts alike whatever else is in the network") {
     blueprint one, two;
-    one.add_weight("a", {3, 4}, start::he, 4, 3);
-    two.add_weight("other", {7}, start::he, 7, 1);
-    const auto second = two.add_weight("a", {3, 4}, start::he, 4, 3);
+    one.add_weight("a", {3, 4}, sotto::detail::nn::start::he, 4, 3);
+    two.add_weight("other", {7}, sotto::detail::nn::start::he, 7, 1);
+    const auto second = two.add_weight("a", {3, 4}, sotto::detail::nn::start::he, 4, 3);
     std::vector<float> x(12), y(19);
     one.initialise(x, sotto::random_stream{5});
     two.initialise(y, sotto::random_stream{5});

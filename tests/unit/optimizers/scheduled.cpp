@@ -50,11 +50,11 @@ TEST_CASE("nested schedules multiply, whichever is outside") {
 }
 
 TEST_CASE("a schedule of a linear optimizer is linear, of another one it is not") {
-    static_assert(linear_optimizer<scheduled<sgd, cosine>>);
-    static_assert(linear_optimizer<scheduled<scheduled<sgd, cosine>, linear_scaling>>);
-    static_assert(!linear_optimizer<scheduled<momentum_sgd, cosine>>);
-    static_assert(!linear_optimizer<clipped<sgd>>);
-    static_assert(!linear_optimizer<scheduled<clipped<sgd>, cosine>>);
+    static_assert(detail::linear_optimizer<scheduled<sgd, cosine>>);
+    static_assert(detail::linear_optimizer<scheduled<scheduled<sgd, cosine>, linear_scaling>>);
+    static_assert(!detail::linear_optimizer<scheduled<momentum_sgd, cosine>>);
+    static_assert(!detail::linear_optimizer<clipped<sgd>>);
+    static_assert(!detail::linear_optimizer<scheduled<clipped<sgd>, cosine>>);
 }
 
 TEST_CASE("a schedule that starts with no usable factor is refused") {

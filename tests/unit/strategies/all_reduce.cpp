@@ -36,8 +36,9 @@ struct plain_floats {
         }
         void decode_add(const tensor& t, byte_view message, std::span<float> sum) {
             if (message.size() != 4 * sum.size())
-                throw malformed(message_of{t}(), {0, "a float for every element",
-                                                  static_cast<std::int64_t>(message.size())});
+                throw malformed(
+                    detail::message_of{t}(),
+                    {0, "a float for every element", static_cast<std::int64_t>(message.size())});
             for (std::size_t i = 0; i < sum.size(); ++i) {
                 float value;
                 std::memcpy(&value, message.data() + 4 * i, sizeof value);
@@ -122,7 +123,7 @@ TEST_CASE("an epoch lasts as long as the rank with most data needs, and ends for
         const layout tensors = testing::small_layout();
         auto state = all_reduce{}.bind(tensors, transport);
         const int rank = transport.rank();
-        CHECK(state.share() == data::share{rank, 3});
+        CHECK(state.share() == detail::data::share{rank, 3});
         const std::int64_t examples[]{9, 0, 17};
         auto agreed = state.begin_epoch({.examples = examples[rank], .batch_size = 4});
         CHECK(agreed.rounds == 5);
@@ -135,11 +136,11 @@ TEST_CASE("an epoch lasts as long as the rank with most data needs, and ends for
 }
 
 TEST_CASE("plans of an epoch that do not fit each other are refused with both") {
-    const auto refused = [](epoch_plan plan_of_rank_1) {
+    const auto refused = [](detail::epoch_plan plan_of_rank_1) {
         std::string text;
         run_in_process(2, [&](in_process& transport) {
             auto state = all_reduce{}.bind(testing::small_layout(), transport);
-            const epoch_plan fine{.examples = 10, .batch_size = 4};
+            const detail::epoch_plan fine{.examples = 10, .batch_size = 4};
             try {
                 state.begin_epoch(transport.rank() == 1 ? plan_of_rank_1 : fine);
             } catch (const mismatch& e) {
@@ -197,7 +198,7 @@ TEST_CASE("training resumed from what visit shows and the parameters goes on bit
                                 std::int64_t to) {
             for (std::int64_t step = from; step < to; ++step) {
                 state.begin_epoch({.examples = 3, .batch_size = 3});
-                task<number_model> job{model, batch, 3, step, 0.0};
+                detail::task<number_model> job{model, batch, 3, step, 0.0};
                 state.round(job, parameters);
             }
         };
@@ -232,11 +233,11 @@ TEST_CASE("a round that failed is as if it had never been, also for one without 
                 model.on_progress = [&](int announced) {
                     if (announced == failing_after) throw std::runtime_error("planned");
                 };
-                task<number_model> failing{model, batch, 2, step, 0.0};
+                detail::task<number_model> failing{model, batch, 2, step, 0.0};
                 CHECK_THROWS_AS(state.round(failing, parameters), std::runtime_error);
             }
             model.on_progress = {};
-            task<number_model> job{model, batch, examples, step, 0.0};
+            detail::task<number_model> job{model, batch, examples, step, 0.0};
             state.round(job, parameters);
             twin.round(job, expected);
             CHECK(parameters == expected);
@@ -256,7 +257,7 @@ TEST_CASE("sums that were taken before a message could not be read are forgotten
         auto expected = parameters;
         auto state = all_reduce{sgd{}, compressor}.bind(model.layout(), transport);
         auto twin = all_reduce{sgd{}}.bind(model.layout(), transport);
-        task<number_model> job{model, batch, 2, 0, 0.0};
+        detail::task<number_model> job{model, batch, 2, 0, 0.0};
         for (int attempt = 0; attempt < 3; ++attempt) {
             fails = true;
             CHECK_THROWS_AS(state.round(job, parameters), std::runtime_error);
@@ -278,7 +279,7 @@ TEST_CASE("a round reports what it sent, apart for every tensor") {
             model.layout(), transport);
         state.begin_epoch({.examples = 4, .batch_size = 4});
         const std::vector<std::int64_t> batch{1, 2, 3, 4};
-        task<number_model> job{model, batch, 4, 0, 0.0};
+        detail::task<number_model> job{model, batch, 4, 0, 0.0};
         const traffic before = transport.counters();
         const round_report report = state.round(job, parameters);
         CHECK(report.examples == 4);
@@ -299,9 +300,9 @@ TEST_CASE("a round reports what it sent, apart for every tensor") {
 
 TEST_CASE("every option is part of what ranks compare") {
     const std::string text =
-        description{}
+        detail::description{}
             .add("strategy", all_reduce{sgd{.learning_rate = 0.5}, dgc{.density = 0.25},
-                                        collectives::all_gather{}})
+                                        detail::collectives::all_gather{}})
             .text();
     for (const char* line :
          {"strategy.optimizer.learning_rate = 0.5", "strategy.optimizer.decay_momentum = -1",

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/checkpoint/group_folders.hpp"
-#include "sotto/checkpoint/published_model.hpp"
+#include "sotto/checkpoint/detail/group_folders.hpp"
+#include "sotto/checkpoint/detail/published_model.hpp"
 #include "sotto/compressors/top_k.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/data/digits.hpp"
@@ -26,10 +26,10 @@
 #include "sotto/models/mlp.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
-#include "sotto/strategies/architecture_of.hpp"
-#include "sotto/strategies/transport_exchange.hpp"
+#include "sotto/strategies/detail/codistillation/architecture_of.hpp"
+#include "sotto/strategies/codistillation/exchanges/transport_exchange.hpp"
 #include "sotto/trainer/checkpoints.hpp"
-#include "sotto/trainer/run_recorder.hpp"
+#include "sotto/logging/run_recorder.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "sotto/transports/run_simulated.hpp"
@@ -37,6 +37,7 @@
 #include "support/folders.hpp"
 
 using namespace sotto;
+using detail::architecture_of;
 using testing::apart, testing::scratch_folder;
 
 namespace {
@@ -45,13 +46,13 @@ const all_reduce<momentum_sgd> inner{momentum_sgd{.learning_rate = 0.05, .moment
 const auto examples = data::digits(240, random_stream{3});
 
 std::filesystem::path models_of(const scratch_folder& folder, int group) {
-    return checkpoint::models_folder(folder.path(), group);
+    return detail::checkpoint::models_folder(folder.path(), group);
 }
 
 struct left {
     std::vector<float> parameters;
-    std::vector<taught_report> taught;
-    std::vector<teacher_standing> teachers;
+    std::vector<detail::taught_report> taught;
+    std::vector<detail::teacher_standing> teachers;
     fit_report report;
     evaluation found;
 };
@@ -90,21 +91,21 @@ struct slow_exchange {
         std::vector<int> rounds, asked;
         std::vector<float> own;  // who teaches knows what its student did
 
-        void publish(const checkpoint::architecture&, const checkpoint::published_facts&,
-                     std::span<const float> parameters, std::span<const float>,
-                     std::span<const int>) {
+        void publish(const detail::checkpoint::architecture&,
+                     const detail::checkpoint::published_facts&, std::span<const float> parameters,
+                     std::span<const float>, std::span<const int>) {
             own.assign(parameters.begin(), parameters.end());
         }
-        bool ready(const checkpoint::architecture&, int group, std::int64_t) {
+        bool ready(const detail::checkpoint::architecture&, int group, std::int64_t) {
             const auto which = static_cast<std::size_t>(group);
             return ++asked[which] > rounds[which];
         }
-        std::optional<checkpoint::published_model> look(const checkpoint::architecture&, int group,
-                                                        std::int64_t after) {
+        std::optional<detail::checkpoint::published_model> look(
+            const detail::checkpoint::architecture&, int group, std::int64_t after) {
             const auto which = static_cast<std::size_t>(group);
             CHECK(std::exchange(asked[which], 0) > rounds[which]);
             if (rounds[which] < 0 || after == 7) return std::nullopt;
-            checkpoint::published_model found;
+            detail::checkpoint::published_model found;
             found.facts.step = 7;
             found.parameters = own;
             return found;
@@ -121,12 +122,13 @@ struct faltering {
     struct state {
         int tries = 0;
 
-        void publish(const checkpoint::architecture&, const checkpoint::published_facts&,
-                     std::span<const float>, std::span<const float>, std::span<const int>) {
+        void publish(const detail::checkpoint::architecture&,
+                     const detail::checkpoint::published_facts&, std::span<const float>,
+                     std::span<const float>, std::span<const int>) {
             ++tries;
         }
-        std::optional<checkpoint::published_model> look(const checkpoint::architecture&, int,
-                                                        std::int64_t) const {
+        std::optional<detail::checkpoint::published_model> look(
+            const detail::checkpoint::architecture&, int, std::int64_t) const {
             return std::nullopt;
         }
         std::string problem() const { return tries == 2 ? "no room" : ""; }
@@ -166,7 +168,8 @@ TEST_CASE("with weight 0, or in the burn-in, groups train as if alone, to the la
         for (std::size_t rank = 0; rank < 4; ++rank) {
             CHECK(taught[rank].parameters == alone[rank].parameters);
             CHECK(taught[rank].found.loss == alone[rank].found.loss);
-            for (const taught_report& round : taught[rank].taught) CHECK(round.teachers == 0);
+            for (const detail::taught_report& round : taught[rank].taught)
+                CHECK(round.teachers == 0);
         }
     }
 }
@@ -182,7 +185,7 @@ TEST_CASE(
             CHECK(found[rank].parameters == alone[rank].parameters);
             CHECK(found[rank].found.loss == alone[rank].found.loss);
             CHECK(found[rank].teachers.empty());
-            for (const taught_report& round : found[rank].taught) {
+            for (const detail::taught_report& round : found[rank].taught) {
                 CHECK(round.teachers == 0);
                 CHECK(round.age == 0);
                 CHECK(round.weight == 0.0);
@@ -207,7 +210,7 @@ TEST_CASE("groups stay in step inside, and learn from each other's models of the
         REQUIRE(rank.taught.size() == 24);
         std::int64_t first = 0;  // step with a teacher
         for (std::int64_t step = 0; step < 24; ++step) {
-            const taught_report& round = rank.taught[static_cast<std::size_t>(step)];
+            const detail::taught_report& round = rank.taught[static_cast<std::size_t>(step)];
             CHECK(round.teachers <= 1);
             if (round.teachers == 0) {
                 CHECK(first == 0);
@@ -232,9 +235,9 @@ TEST_CASE("groups stay in step inside, and learn from each other's models of the
             CHECK(taught[rank].taught[step].bytes_sent ==
                   (rank % 2 == 0 && step > 0 && step % 5 == 0 ? model : 0));
     std::error_code why;
-    checkpoint::posix_files files;
+    detail::checkpoint::posix_files files;
     for (const int group : {0, 1})
-        CHECK(checkpoint::generations(files, models_of(folder, group), why) ==
+        CHECK(detail::checkpoint::generations(files, models_of(folder, group), why) ==
               std::vector<std::int64_t>{20, 15});
 }
 
@@ -255,16 +258,17 @@ TEST_CASE("published models and checkpoints in one folder leave each other alone
         });
     };
     train_to(12, false, saved);
-    checkpoint::posix_files files;
+    detail::checkpoint::posix_files files;
     std::error_code why;
     models::mlp model{784, 12, 10};
     for (const int group : {0, 1}) {
-        CHECK(checkpoint::generations(files, checkpoint::group_folder(folder.path(), group), why) ==
+        CHECK(detail::checkpoint::generations(
+                  files, detail::checkpoint::group_folder(folder.path(), group), why) ==
               std::vector<std::int64_t>{12, 9});
-        CHECK(checkpoint::generations(files, models_of(folder, group), why) ==
+        CHECK(detail::checkpoint::generations(files, models_of(folder, group), why) ==
               std::vector<std::int64_t>{10, 5});
-        const auto found =
-            checkpoint::read_published(files, models_of(folder, group), architecture_of(model));
+        const auto found = detail::checkpoint::read_published(files, models_of(folder, group),
+                                                              architecture_of(model));
         REQUIRE(found);
         CHECK(found->facts.step == 10);
         CHECK(found->parameters != saved[static_cast<std::size_t>(group)]);
@@ -278,12 +282,12 @@ TEST_CASE("a group that is a job of its own learns from what is in the folder") 
     auto first = taught_in(folder, {.every = 5, .only = 0}), second = first;
     second.groups.only = 1;
     const auto before = train_groups(2, first);
-    for (const taught_report& round : before[0].taught) CHECK(round.teachers == 0);
-    CHECK(before[0].teachers[0].why == left_out::absent);
+    for (const detail::taught_report& round : before[0].taught) CHECK(round.teachers == 0);
+    CHECK(before[0].teachers[0].why == detail::left_out::absent);
     const auto after = train_groups(2, second);
     CHECK(after[0].parameters == after[1].parameters);
     for (std::size_t step = 0; step < 24; ++step) {
-        const taught_report& round = after[0].taught[step];
+        const detail::taught_report& round = after[0].taught[step];
         CHECK(round.teachers == (step < 5 ? 0 : 1));
         if (step >= 5) CHECK(round.age == static_cast<std::int64_t>(step) - 20);
     }
@@ -293,15 +297,15 @@ TEST_CASE("what a teacher is to be left out for leaves the student as if alone")
     const scratch_folder folder("codistillation_bad"), none("codistillation_none");
     const auto alone = train_groups(1, taught_in(none, {.every = 4, .only = 0}));
     models::mlp model{784, 12, 10};
-    checkpoint::architecture kind = architecture_of(model);
+    detail::checkpoint::architecture kind = architecture_of(model);
     std::vector<float> weights(static_cast<std::size_t>(kind.parameters.size()));
-    checkpoint::posix_files files;
+    detail::checkpoint::posix_files files;
     const auto publish = [&](std::int64_t step = 3) {
-        REQUIRE(checkpoint::publish_model(files, models_of(folder, 1), kind,
-                                          {.step = step, .architecture = kind.identity()}, weights,
-                                          {}) == "");
+        REQUIRE(detail::checkpoint::publish_model(files, models_of(folder, 1), kind,
+                                                  {.step = step, .architecture = kind.identity()},
+                                                  weights, {}) == "");
     };
-    const auto ends = [&](left_out why) {
+    const auto ends = [&](detail::left_out why) {
         const auto taught = train_groups(1, taught_in(folder, {.every = 4, .only = 0}));
         CHECK(taught[0].parameters == alone[0].parameters);
         CHECK(taught[0].teachers[0].why == why);
@@ -309,23 +313,23 @@ TEST_CASE("what a teacher is to be left out for leaves the student as if alone")
     SUBCASE("not finite") {
         weights[7] = std::nanf("");
         publish();
-        ends(left_out::not_finite);
+        ends(detail::left_out::not_finite);
     }
     SUBCASE("left by an earlier training, whose group has not begun yet") {
         model.initialise(weights, random_stream{1});
         publish(1450);
-        ends(left_out::too_far_ahead);
+        ends(detail::left_out::too_far_ahead);
     }
     SUBCASE("worse") {
         model.initialise(weights, random_stream{1});
         for (float& weight : weights) weight *= 40.0f;
         publish();
-        ends(left_out::worse);
+        ends(detail::left_out::worse);
     }
     SUBCASE("of another architecture") {
         kind.description = "another's";
         publish();
-        ends(left_out::other_architecture);
+        ends(detail::left_out::other_architecture);
     }
     SUBCASE("too old") {
         model.initialise(weights, random_stream{1});
@@ -334,7 +338,7 @@ TEST_CASE("what a teacher is to be left out for leaves the student as if alone")
         strategy.teachers.age_max = 1;  // it is 2 steps old when it is first looked at
         const auto taught = train_groups(1, strategy);
         CHECK(taught[0].parameters == alone[0].parameters);
-        CHECK(taught[0].teachers[0].why == left_out::too_old);
+        CHECK(taught[0].teachers[0].why == detail::left_out::too_old);
         strategy.teachers.age_max = 2;
         const auto heard = train_groups(1, strategy);
         CHECK(heard[0].parameters != alone[0].parameters);
@@ -343,13 +347,14 @@ TEST_CASE("what a teacher is to be left out for leaves the student as if alone")
     }
     SUBCASE("torn") {
         publish();
-        const auto file = models_of(folder, 1) / checkpoint::file_name(3);
+        const auto file = models_of(folder, 1) / detail::checkpoint::file_name(3);
         std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
-        ends(left_out::unreadable);
+        ends(detail::left_out::unreadable);
     }
     SUBCASE("unreadable") {
-        std::filesystem::create_directories(models_of(folder, 1) / checkpoint::file_name(3));
-        ends(left_out::unreadable);
+        std::filesystem::create_directories(models_of(folder, 1) /
+                                            detail::checkpoint::file_name(3));
+        ends(detail::left_out::unreadable);
     }
 }
 
@@ -361,7 +366,7 @@ TEST_CASE("a model that takes rounds to read is heard by all of its group once i
         CHECK(ranks[0].parameters == ranks[1].parameters);
         std::vector<std::int64_t> heard;  // in each step
         for (std::size_t step = 0; step < 24; ++step) {
-            const taught_report& round = ranks[0].taught[step];
+            const detail::taught_report& round = ranks[0].taught[step];
             CHECK(ranks[1].taught[step].teachers == round.teachers);
             CHECK(ranks[1].taught[step].age == round.age);
             heard.push_back(round.teachers);
@@ -391,26 +396,28 @@ TEST_CASE("jobs whose data overlap, as their seeds or groups differ, do not teac
         train_groups(1, taught_in(folder, first), 12);
         const auto after = train_groups(1, taught_in(folder, second), 12, seed);
         const auto& teacher = after[0].teachers[0];
-        CHECK(after[0].taught.back().teachers == (teacher.why == left_out::no));
+        CHECK(after[0].taught.back().teachers == (teacher.why == detail::left_out::no));
         return std::pair(teacher.why, teacher.details);
     };
-    const std::pair heard(left_out::no, std::string());
+    const std::pair heard(detail::left_out::no, std::string());
     CHECK(why({}, {}, 5) == heard);
     CHECK(why({}, {}, 6) ==
-          std::pair(left_out::other_deal,
+          std::pair(detail::left_out::other_deal,
                     std::string("'240 to 2 shards, 0 in common, by seed 5'; expected '240 to 2 "
                                 "shards, 0 in common, by seed 6'")));
-    CHECK(why({}, {.count = 3}, 5).first == left_out::other_deal);
-    CHECK(why({}, {.common = 0.5}, 5).first == left_out::other_deal);
+    CHECK(why({}, {.count = 3}, 5).first == detail::left_out::other_deal);
+    CHECK(why({}, {.common = 0.5}, 5).first == detail::left_out::other_deal);
     CHECK(why({.common = 1.0}, {.common = 1.0}, 6) == heard);
 }
 
 TEST_CASE("a group that begins anew removes its own earlier models, one that goes on does not") {
     const scratch_folder folder("codistillation_anew"), saved("codistillation_anew_saved");
     const auto strategy = taught_in(folder, {.every = 5, .only = 1}, 0.0);
-    checkpoint::posix_files files;
+    detail::checkpoint::posix_files files;
     std::error_code why;
-    const auto left = [&] { return checkpoint::generations(files, models_of(folder, 1), why); };
+    const auto left = [&] {
+        return detail::checkpoint::generations(files, models_of(folder, 1), why);
+    };
     using steps_left = std::vector<std::int64_t>;
     const auto go_on = [&](std::int64_t end) {
         run_in_process(2, [&](auto& transport) {
@@ -472,9 +479,9 @@ TEST_CASE("a group that has learnt other labels is never heard, whatever it says
             const bool is_first = transport.rank() == 0;
             trainer.fit(is_first ? right : wrong, steps{120}, [&](const step_report& step) {
                 if (weight == 0.0 || step.step <= 70) return;
-                const teacher_standing& other = step.round.taught.standings[0];
+                const detail::teacher_standing& other = step.round.taught.standings[0];
                 CHECK(step.round.taught.teachers == 0);
-                CHECK(other.why == left_out::worse);
+                CHECK(other.why == detail::left_out::worse);
                 if (!is_first) claimed.push_back(other.label_loss);
             });
             if (is_first)
@@ -492,7 +499,7 @@ TEST_CASE("each round tells what was published in it, what was not, and why") {
         models::mlp model{784, 12, 10};
         trainer trainer{model, strategy, transport, {.batch_size = 10, .seed = 5}};
         const auto report = trainer.fit(examples, steps{20}, [&](const step_report& step) {
-            const taught_report& round = step.round.taught;
+            const detail::taught_report& round = step.round.taught;
             const std::int64_t done = step.step - 1;  // steps before it
             CHECK(round.bytes_sent == (done == 5 || done == 10 ? 7 : 0));
             CHECK(round.skipped == (done == 15 ? 1 : 0));
@@ -501,7 +508,7 @@ TEST_CASE("each round tells what was published in it, what was not, and why") {
         CHECK(report.total.taught.bytes_sent == 14);
         CHECK(report.total.taught.skipped == 1);
     });
-    const published_record found = recorded(strategy, 13).taught.record.published();
+    const detail::published_record found = recorded(strategy, 13).taught.record.published();
     CHECK(found.problem == "no room");
     CHECK(found.since == 11);
     CHECK(recorded(strategy, 16).taught.record.published().problem == "");
@@ -514,7 +521,7 @@ TEST_CASE("a folder that can no longer be written to is told of, and training go
             if (step.step == 1) std::ofstream(models_of(folder, 0)) << "a file";
         });
     CHECK(log.steps == 10);
-    const published_record& found = log.taught.record.published();
+    const detail::published_record& found = log.taught.record.published();
     CHECK(found.since == 5);
     CHECK(found.problem.find("group-0") != std::string::npos);
     CHECK(found.problems == 1);

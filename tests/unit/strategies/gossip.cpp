@@ -16,18 +16,18 @@
 
 #include "sotto/compressors/scaled_sign.hpp"
 #include "sotto/compressors/top_k.hpp"
-#include "sotto/consensus/consensus_band.hpp"
-#include "sotto/consensus/consensus_control.hpp"
-#include "sotto/consensus/control_phases.hpp"
-#include "sotto/consensus/exact_mean.hpp"
-#include "sotto/consensus/fraction_of_maximum.hpp"
-#include "sotto/mixing/asynchronous_pairs.hpp"
-#include "sotto/mixing/choco.hpp"
-#include "sotto/mixing/d_squared.hpp"
-#include "sotto/mixing/gradient_tracking.hpp"
-#include "sotto/mixing/push_sum.hpp"
-#include "sotto/mixing/quasi_global_momentum.hpp"
-#include "sotto/mixing/slow_momentum.hpp"
+#include "sotto/strategies/gossip/control/consensus_band.hpp"
+#include "sotto/strategies/gossip/control/consensus_control.hpp"
+#include "sotto/strategies/gossip/control/control_phases.hpp"
+#include "sotto/strategies/gossip/control/exact_mean.hpp"
+#include "sotto/strategies/gossip/control/fraction_of_maximum.hpp"
+#include "sotto/strategies/gossip/mixing/asynchronous_pairs.hpp"
+#include "sotto/strategies/gossip/mixing/choco.hpp"
+#include "sotto/strategies/gossip/mixing/d_squared.hpp"
+#include "sotto/strategies/gossip/mixing/gradient_tracking.hpp"
+#include "sotto/strategies/gossip/mixing/push_sum.hpp"
+#include "sotto/strategies/gossip/mixing/quasi_global_momentum.hpp"
+#include "sotto/strategies/gossip/mixing/slow_momentum.hpp"
 #include "sotto/optimizers/adamw.hpp"
 #include "sotto/optimizers/clipped.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
@@ -244,7 +244,7 @@ TEST_CASE(
                             gossip{plain(), topologies::ring{}, no_control{}, none{}, method},
                             transport};
             trainer.fit(numbered{64}, epochs{2}, [](const step_report& step) {
-                for (const tensor_times& t : step.round.tensor_times) {
+                for (const detail::tensor_times& t : step.round.tensor_times) {
                     CHECK(t.ready <= t.left);
                     CHECK(t.left <= t.arrived);
                     CHECK(t.arrived <= t.decoded);
@@ -303,7 +303,7 @@ TEST_CASE("noise alone keeps ranks apart by the closed form, within 3 %") {
 TEST_CASE("a controller ends below its target, and never without a round") {
     const auto left = tug_by(gossip{plain(0.1), topologies::ring{}, consensus_control{.rho = 0.1}},
                              {.ranks = 8, .rounds = 50, .size = 60});
-    for (const consensus_report& found : left.last) {
+    for (const detail::consensus_report& found : left.last) {
         CHECK(found.rounds > 1);
         CHECK(found.estimate <= found.target);
         CHECK(found.target == doctest::Approx(0.1 * 0.1 * found.gradient_norm).epsilon(0.05));
@@ -312,7 +312,7 @@ TEST_CASE("a controller ends below its target, and never without a round") {
     // The target of the very first step, too, is the one that decided: by that step's gradients.
     const auto first = tug_by(gossip{plain(0.1), topologies::ring{}, consensus_control{.rho = 0.1}},
                               {.ranks = 8, .rounds = 1, .size = 60});
-    for (const consensus_report& found : first.last)
+    for (const detail::consensus_report& found : first.last)
         CHECK(found.target == doctest::Approx(0.1 * 0.1 * found.gradient_norm));
     const auto loose = tug_by(
         gossip{plain(0.1), topologies::ring{}, consensus_control{.rho = 100.0}}, {.ranks = 8});
@@ -332,7 +332,7 @@ TEST_CASE(
                                         mixing::adapt_then_combine{},
                                         {.measure_every = 1}},
                                  {.ranks = ranks, .rounds = 50});
-        for (const consensus_report& found : left.last) {
+        for (const detail::consensus_report& found : left.last) {
             CHECK(found.rounds >= period);
             CHECK(found.rounds <= 4 * period);
             CHECK(found.distance <= found.target);
@@ -349,7 +349,7 @@ TEST_CASE(
     "an exact mean, and a round that links nobody, estimate nothing: that is no distance of 0") {
     const auto is_unknown = [](const auto& strategy, int ranks, std::int64_t rounds) {
         const auto left = tug_by(strategy, {.ranks = ranks, .rounds = 6});
-        for (const consensus_report& found : left.last) {
+        for (const detail::consensus_report& found : left.last) {
             CHECK(std::isnan(found.estimate));
             CHECK(found.rounds == rounds);
             CHECK((ranks == 1 || found.target > 0.0));  // it pulls to where it is
@@ -416,7 +416,7 @@ TEST_CASE("distances are told by tensor, over any links and by any method, and i
         constexpr int ranks = 4;
         std::vector<std::vector<float>> x(ranks);
         std::vector<double> squares;
-        consensus_report last;
+        detail::consensus_report last;
         layout tensors;
         run_in_process(ranks, [&](auto& transport) {
             const auto me = static_cast<std::size_t>(transport.rank());
@@ -470,7 +470,7 @@ TEST_CASE("the gradient norm is that of ranks' gradients, measured without any c
                                     mixing::adapt_then_combine{},
                                     {.measure_every = 1}},
                              {.ranks = 4, .rounds = 3, .size = 4000, .noise = 0.25f, .pull = 0.0f});
-    for (const consensus_report& found : left.last)
+    for (const detail::consensus_report& found : left.last)
         CHECK(found.gradient_norm == doctest::Approx(std::sqrt(6000.0) / 4.0).epsilon(0.03));
 }
 

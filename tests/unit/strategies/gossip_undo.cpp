@@ -26,16 +26,16 @@ struct fails_between_rounds {
     Inner inner{};
     int failures = 1000;
 
-    static constexpr bool measures_exactly = controlling::measures_exactly<Inner>;
-    static constexpr bool estimates = controlling::estimates<Inner>;
-    static constexpr bool takes_means = controlling::takes_means<Inner>;
+    static constexpr bool measures_exactly = detail::controlling::measures_exactly<Inner>;
+    static constexpr bool estimates = detail::controlling::estimates<Inner>;
+    static constexpr bool takes_means = detail::controlling::takes_means<Inner>;
     struct state {
         controller_state<Inner> by;
         int failures = 0;
 
         consensus_measure needs(const round_info& where) const { return by.needs(where); }
         bool wants_mean(const round_info& where) const {
-            return controlling::wants_mean(by, where);
+            return detail::controlling::wants_mean(by, where);
         }
         bool wants_another(const consensus_reading& now) {
             const bool more = by.wants_another(now);
@@ -45,7 +45,7 @@ struct fails_between_rounds {
             }
             return more || now.rounds < 3;
         }
-        void visit(auto&& field) { controlling::visit(by, field); }
+        void visit(auto&& field) { detail::controlling::visit(by, field); }
     };
     state bind() const { return {inner.bind(), failures}; }
     void describe(auto&&) const {}
@@ -55,7 +55,7 @@ template <class Mixing, class Control>
 auto gossip_of(const Mixing& method, const Control& control) {
     const topologies::lazy links{topologies::ring{}};
     const sgd by{.learning_rate = 0.0625};
-    if constexpr (mixing::by_copies<Mixing>)
+    if constexpr (detail::mixing::by_copies<Mixing>)
         return gossip{by, links, control, random_k{.density = 0.5}, method};
     else
         return gossip{by, links, control, none{}, method};
@@ -84,7 +84,7 @@ void leaves_nothing(const auto& strategy) {
 
 TEST_CASE_TEMPLATE_DEFINE("by every method a step that fails between rounds leaves nothing", M,
                           undoes_a_method) {
-    if constexpr (!mixing::in_pairs<M>)
+    if constexpr (!detail::mixing::in_pairs<M>)
         leaves_nothing(gossip_of(testing::sensible<M>::options(),
                                  fails_between_rounds<fixed_rounds>{{.rounds = 3}}));
 }
@@ -99,7 +99,7 @@ TEST_CASE_TEMPLATE_APPLY(undoes_a_controller, testing::every_controller);
 
 TEST_CASE_TEMPLATE_DEFINE("a rank that is alone tries again, and ends as if nothing had been", M,
                           tries_again) {
-    if constexpr (!mixing::in_pairs<M>) {
+    if constexpr (!detail::mixing::in_pairs<M>) {
         std::vector<std::vector<float>> ends;
         for (const bool fails : {true, false})
             run_in_process(1, [&](auto& transport) {

@@ -21,7 +21,7 @@
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/strategies/random_pairs.hpp"
 #include "sotto/topologies/complete.hpp"
-#include "sotto/trainer/run_recorder.hpp"
+#include "sotto/logging/run_recorder.hpp"
 #include "support/snapshot.hpp"
 #include "support/training.hpp"
 #include "support/tug_of_war.hpp"

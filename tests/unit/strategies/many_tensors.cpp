@@ -45,7 +45,7 @@ public:
 /// arrive meanwhile.
 template <class Strategy>
 std::int64_t polls_while_computing(std::int64_t tensors, const Strategy& strategy) {
-    in_process_hub hub(2, {});
+    detail::in_process_hub hub(2, {});
     std::int64_t polls = 0;
     std::latch computed(1);
     const auto train = [&](int rank) {
@@ -68,7 +68,7 @@ std::int64_t polls_while_computing(std::int64_t tensors, const Strategy& strateg
     return polls;
 }
 
-const all_reduce each_alone{sgd{.learning_rate = 0.5}, none{}, collectives::fitting{}, 0};
+const all_reduce each_alone{sgd{.learning_rate = 0.5}, none{}, detail::collectives::fitting{}, 0};
 const all_reduce of_entries{sgd{.learning_rate = 0.5},
                             sparsified{top_k{.density = 0.5}, residual{}}};
 

@@ -14,7 +14,7 @@ using namespace sotto;
 TEST_CASE("who learns from whom") {
     using ints = std::vector<int>;
     const auto plan = [](lessons_from whom, int own, int count) {
-        return lesson_plan(whom, {own, count}, 3);
+        return detail::lesson_plan(whom, {own, count}, 3);
     };
     CHECK(plan(lessons_from::all, 1, 4).teachers() == ints{0, 2, 3});
     CHECK(plan(lessons_from::all, 1, 4).students(7) == ints{0, 2, 3});
@@ -37,13 +37,13 @@ TEST_CASE("by chance each group has another teacher, and each one student, in ev
         std::vector<int> teacher_of;
         std::set<int> teachers;
         for (int own = 0; own < 5; ++own) {
-            const lesson_plan plan(lessons_from::random, {own, 5}, 11);
+            const detail::lesson_plan plan(lessons_from::random, {own, 5}, 11);
             const auto found = plan.teachers(interval);
             REQUIRE(found.size() == 1);
             CHECK(found[0] != own);
             teachers.insert(found[0]);
             teacher_of.push_back(found[0]);
-            CHECK(lesson_plan(lessons_from::random, {found[0], 5}, 11).students(interval) ==
+            CHECK(detail::lesson_plan(lessons_from::random, {found[0], 5}, 11).students(interval) ==
                   std::vector<int>{own});
         }
         CHECK(teachers.size() == 5);
@@ -54,7 +54,7 @@ TEST_CASE("by chance each group has another teacher, and each one student, in ev
 
 TEST_CASE("pairs of an odd number of groups are refused") {
     CHECK_THROWS_WITH_AS(
-        lesson_plan(lessons_from::pairs, {0, 3}),
+        detail::lesson_plan(lessons_from::pairs, {0, 3}),
         "codistillation_groups: lessons is pairs, but count is 3; expected an even number",
         invalid_option);
 }

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "sotto/collectives/plan.hpp"
+#include "sotto/collectives/detail/plan.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "support/generators.hpp"
@@ -82,8 +82,8 @@ public:
 private:
     static std::size_t slot(const tensor& t) { return static_cast<std::size_t>(t.index); }
 
-    collectives::range part(const tensor& t, int number) const {
-        return collectives::part_of(t.size, payload_count(t), number);
+    detail::collectives::range part(const tensor& t, int number) const {
+        return detail::collectives::part_of(t.size, payload_count(t), number);
     }
     void keep(const tensor& t, int number, std::span<const float> payload_sum) {
         const auto where = part(t, number);
@@ -134,7 +134,7 @@ TEST_CASE("every summing collective carries them, and all_gather leaves them to 
     CHECK(same(all_reduce{plain(), part_by_part{}, collectives::tree{}}));
     CHECK(same(all_reduce{plain(), part_by_part{}, collectives::halving_doubling{}}));
     CHECK(same(all_reduce{plain(), part_by_part{}, collectives::recursive_doubling{}}));
-    CHECK(same(all_reduce{plain(), part_by_part{}, collectives::all_gather{}}));
+    CHECK(same(all_reduce{plain(), part_by_part{}, detail::collectives::all_gather{}}));
 }
 
 TEST_CASE("a rank without data sends zeros in all of them") {
@@ -154,7 +154,7 @@ TEST_CASE("the report counts the bytes of all payloads") {
         auto state = all_reduce{plain(), part_by_part{}}.bind(tensors, transport);
         std::vector<float> parameters(static_cast<std::size_t>(tensors.size()));
         state.begin_epoch({.examples = 1});
-        task<testing::number_model> job{model, {0}, 1, 0, 0.0};
+        detail::task<testing::number_model> job{model, {0}, 1, 0, 0.0};
         const auto report = state.round(job, parameters);
         CHECK(report.message_bytes == 4 * tensors.size());
     });
@@ -176,7 +176,7 @@ TEST_CASE("a round that fails between two payloads can be taken again by a rank 
         std::vector<float> parameters(static_cast<std::size_t>(tensors.size())), before;
         state.begin_epoch({.examples = 4});
         for (std::int64_t step = 0; step < 4; ++step) {
-            task<testing::number_model> job{model, {step}, 1, step, 0.0};
+            detail::task<testing::number_model> job{model, {step}, 1, step, 0.0};
             before = parameters;
             fails = true;
             CHECK_THROWS_WITH(state.round(job, parameters), "planned");

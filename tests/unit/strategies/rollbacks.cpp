@@ -12,16 +12,16 @@
 #include <type_traits>
 #include <vector>
 
-#include "sotto/checkpoint/published_model.hpp"
-#include "sotto/consistency/bulk_synchronous.hpp"
-#include "sotto/mixing/adapt_then_combine.hpp"
-#include "sotto/mixing/choco.hpp"
-#include "sotto/mixing/slow_momentum.hpp"
+#include "sotto/checkpoint/detail/published_model.hpp"
+#include "sotto/strategies/parameter_server/consistency/bulk_synchronous.hpp"
+#include "sotto/strategies/gossip/mixing/adapt_then_combine.hpp"
+#include "sotto/strategies/gossip/mixing/choco.hpp"
+#include "sotto/strategies/gossip/mixing/slow_momentum.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/strategies/local_updates.hpp"
 #include "sotto/strategies/parameter_server.hpp"
 #include "sotto/strategies/random_pairs.hpp"
-#include "sotto/strategies/transport_exchange.hpp"
+#include "sotto/strategies/codistillation/exchanges/transport_exchange.hpp"
 #include "sotto/topologies/lazy.hpp"
 #include "sotto/topologies/ring.hpp"
 #include "sotto/transports/run_simulated.hpp"
@@ -141,10 +141,10 @@ TEST_CASE("transport_exchange: a model is not sent -> its compressor is rolled b
         const int own = world.rank();
         auto exchange =
             transport_exchange{counted_compressor{&found[static_cast<std::size_t>(own)]}}.bind(
-                meeting_place<std::remove_reference_t<decltype(world)>>{
+                detail::meeting_place<std::remove_reference_t<decltype(world)>>{
                     {own, 2}, {1 - own}, {1 - own}, tensors, world, {0, 1}});
         exchange.begin(0);
-        const checkpoint::architecture kind{tensors, layout(), "a model"};
+        const detail::checkpoint::architecture kind{tensors, layout(), "a model"};
         const auto publish = [&](float value) {
             const std::vector<float> parameters(30, value);
             exchange.publish(kind, {.architecture = kind.identity()}, parameters, {},

@@ -11,11 +11,11 @@
 #include <span>
 #include <vector>
 
-#include "sotto/collectives/fitting.hpp"
+#include "sotto/collectives/detail/fitting.hpp"
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/compressors/none.hpp"
 #include "sotto/strategies/all_reduce.hpp"
-#include "sotto/trainer/round_times.hpp"
+#include "sotto/logging/detail/round_times.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "support/all_policies.hpp"
@@ -32,8 +32,8 @@ namespace {
 /// A round_report whose tensors' times stay.
 struct seen_round {
     round_report report;
-    std::vector<tensor_times> times;
-    round_times in_seconds;
+    std::vector<detail::tensor_times> times;
+    detail::round_times in_seconds;
 };
 
 struct keep_last {
@@ -45,7 +45,7 @@ struct keep_last {
     }
 };
 
-const all_reduce each_alone{sgd{}, none{}, collectives::fitting{}, 0};
+const all_reduce each_alone{sgd{}, none{}, detail::collectives::fitting{}, 0};
 
 /// Three tensors of 4000 bytes each.
 layout three_tensors() {
@@ -104,7 +104,7 @@ struct announces_twice : testing::number_model {
 
 void check_order(const seen_round& seen) {
     const round_report& round = seen.report;
-    for (const tensor_times& t : seen.times) {
+    for (const detail::tensor_times& t : seen.times) {
         CHECK(t.ready <= t.left);
         CHECK(t.left <= t.arrived);
         CHECK(t.arrived <= t.decoded);
@@ -114,7 +114,7 @@ void check_order(const seen_round& seen) {
     CHECK(round.hidden <= round.exchange);
     CHECK(round.exchange <= round.agreed);
     // Whoever has the times alone finds the same overlap.
-    const overlap found = overlap_of(seen.in_seconds);
+    const detail::overlap found = overlap_of(seen.in_seconds);
     if (round.exchange > 0ns) {
         CHECK(found.exchange == doctest::Approx(in_seconds(round.exchange)));
         CHECK(found.hidden == doctest::Approx(in_seconds(round.hidden)));
@@ -140,7 +140,7 @@ TEST_CASE("a tensor is on its way before the next is computed, and only the last
         CHECK(first.ready == 30ms);
         CHECK(first.left == 30ms);
         CHECK(first.arrived == 30ms + 4ms + 1ms);
-        for (const tensor_times& t : seen.times) CHECK(t.decoded == 35ms);
+        for (const detail::tensor_times& t : seen.times) CHECK(t.decoded == 35ms);
         CHECK(seen.report.agreed == 35ms + 2ms);  // a vote costs two latencies
         CHECK(seen.report.ended == 37ms);
         CHECK(seen.report.compute == 30ms);
@@ -153,7 +153,7 @@ TEST_CASE("a tensor is on its way before the next is computed, and only the last
 TEST_CASE("what the model announces only when it is done hides nothing") {
     for (const seen_round& seen : on_slow_links(each_alone, testing::announces::none)) {
         check_order(seen);
-        for (const tensor_times& t : seen.times) {
+        for (const detail::tensor_times& t : seen.times) {
             CHECK(t.ready == 30ms);
             CHECK(t.left == 30ms);
             CHECK(t.arrived <= 30ms + 12ms + 1ms);
@@ -168,7 +168,7 @@ TEST_CASE("what the model does while its gradients travel delays none of them") 
     for (const seen_round& seen :
          on_slow_links<busy_meanwhile>(each_alone, testing::announces::none)) {
         check_order(seen);
-        for (const tensor_times& t : seen.times) CHECK(t.left == 30ms);
+        for (const detail::tensor_times& t : seen.times) CHECK(t.left == 30ms);
         CHECK(seen.times[0].arrived == 43ms);
         CHECK(seen.report.compute == 40ms);
         CHECK(seen.report.exchange == 13ms);
@@ -200,7 +200,7 @@ TEST_CASE("clipping by the norm of the model sends nothing before all is compute
         check_order(seen);
         CHECK(seen.times[2].ready == 10ms);
         CHECK(seen.times[1].ready == 20ms);
-        for (const tensor_times& t : seen.times) CHECK(t.left == 30ms);
+        for (const detail::tensor_times& t : seen.times) CHECK(t.left == 30ms);
         CHECK(seen.report.hidden == 0ns);
         CHECK(seen.report.exchange > 0ns);
     }
@@ -209,7 +209,7 @@ TEST_CASE("clipping by the norm of the model sends nothing before all is compute
 TEST_CASE("a rank without data computes nothing, and waits for the one that has some") {
     const auto ranks = on_slow_links(each_alone, testing::announces::last_to_first, 0);
     for (const seen_round& seen : ranks) check_order(seen);
-    for (const tensor_times& t : ranks[1].times) {
+    for (const detail::tensor_times& t : ranks[1].times) {
         CHECK(t.ready == 0ns);
         CHECK(t.left == 0ns);
     }

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "sotto/collectives/all_gather_v.hpp"
+#include "sotto/collectives/detail/all_gather_v.hpp"
 #include "sotto/collectives/sparse_all_reduce.hpp"
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/compressors/residual.hpp"
@@ -87,7 +87,7 @@ history rounds(const Strategy& strategy, std::int64_t n, int count,
                 if (step < count) std::ranges::copy(gradient_of(rank, step), g.begin());
             };
             state.begin_epoch({.examples = examples[rank], .batch_size = total});
-            task<number_model> job{model, {0}, examples[rank], step, 10.0};
+            detail::task<number_model> job{model, {0}, examples[rank], step, 10.0};
             all.bytes_sent[rank] = state.round(job, parameters).bytes_sent;
         }
         all.parameters[rank] = parameters;
@@ -238,7 +238,7 @@ TEST_CASE("where nothing is left over, owners give the bits that gathering gives
         const history by_owners = rounds(
             all_reduce{plain, compressor, sparse_reduce_scatter{.kept = 1000.0}}, n, 4, shares);
         const history gathered =
-            rounds(all_reduce{plain, compressor, collectives::all_gather{}}, n, 4, shares);
+            rounds(all_reduce{plain, compressor, detail::collectives::all_gather{}}, n, 4, shares);
         CHECK(by_owners.parameters == gathered.parameters);
         CHECK(by_owners.remembered == gathered.remembered);
     }
@@ -256,8 +256,8 @@ TEST_CASE("sparse_reduce_scatter: kept all -> the bits of gathering") {
                     rounds(all_reduce{plain, compressor,
                                       sparse_reduce_scatter{.kept = sparse_reduce_scatter::all}},
                            n, 4, shares);
-                const history gathered =
-                    rounds(all_reduce{plain, compressor, collectives::all_gather{}}, n, 4, shares);
+                const history gathered = rounds(
+                    all_reduce{plain, compressor, detail::collectives::all_gather{}}, n, 4, shares);
                 CHECK(by_owners.parameters == gathered.parameters);
                 CHECK(by_owners.remembered == gathered.remembered);
             }
@@ -271,7 +271,7 @@ TEST_CASE("sparse_reduce_scatter: default -> as many sums as one rank sends") {
                    1, exact_shares(4));
         return std::ranges::count_if(all.parameters[0], [](float w) { return w != 0.0f; });
     };
-    const auto gathered = changed(collectives::all_gather{});
+    const auto gathered = changed(detail::collectives::all_gather{});
     CHECK(gathered > 2 * sent);
     CHECK(changed(sparse_reduce_scatter{.kept = sparse_reduce_scatter::all}) == gathered);
     CHECK(changed(sparse_reduce_scatter{}) <= sent);
@@ -280,7 +280,7 @@ TEST_CASE("sparse_reduce_scatter: default -> as many sums as one rank sends") {
 
 TEST_CASE("sparse_reduce_scatter: kept all -> described by name") {
     const auto text = [](double kept) {
-        return description{}.add("collective", sparse_reduce_scatter{.kept = kept}).text();
+        return detail::description{}.add("collective", sparse_reduce_scatter{.kept = kept}).text();
     };
     CHECK(text(1.0).ends_with("collective.kept = 1\n"));
     CHECK(text(sparse_reduce_scatter::all).ends_with("collective.kept = all\n"));
@@ -299,8 +299,8 @@ TEST_CASE("by default few ranks gather, and more than eight leave large tensors 
         const auto by = [&](const auto& collective) {
             return rounds(all_reduce{plain, compressor, collective}, n, 3, shares).parameters;
         };
-        const auto fitting = by(collectives::fitting{});
-        CHECK((fitting == by(collectives::all_gather{})) == (world == 8));
+        const auto fitting = by(detail::collectives::fitting{});
+        CHECK((fitting == by(detail::collectives::all_gather{})) == (world == 8));
         CHECK((fitting == by(sparse_reduce_scatter{})) == (world == 9));
     }
     // Small tensors, and compressors that cannot take anything back, are gathered.
@@ -308,12 +308,13 @@ TEST_CASE("by default few ranks gather, and more than eight leave large tensors 
     for (const double density : {0.01, 0.07}) {
         const top_k forgetful{.density = density};
         CHECK(rounds(all_reduce{plain, forgetful}, n, 2, shares).parameters ==
-              rounds(all_reduce{plain, forgetful, collectives::all_gather{}}, n, 2, shares)
+              rounds(all_reduce{plain, forgetful, detail::collectives::all_gather{}}, n, 2, shares)
                   .parameters);
     }
     const auto few = sparsified{top_k{.density = 0.01}, residual{}};
-    CHECK(rounds(all_reduce{plain, few}, n, 2, shares).parameters ==
-          rounds(all_reduce{plain, few, collectives::all_gather{}}, n, 2, shares).parameters);
+    CHECK(
+        rounds(all_reduce{plain, few}, n, 2, shares).parameters ==
+        rounds(all_reduce{plain, few, detail::collectives::all_gather{}}, n, 2, shares).parameters);
 }
 
 TEST_CASE("when the result has filled in, a dense sum is sent instead, of the same entries") {
@@ -324,16 +325,16 @@ TEST_CASE("when the result has filled in, a dense sum is sent instead, of the sa
             all_reduce{plain, sparsified{top_k{.density = density}, residual{}}, collective}, n, 3,
             shares);
     };
-    const history dense = by(0.8, collectives::fitting{}),
-                  gathered = by(0.8, collectives::all_gather{});
+    const history dense = by(0.8, detail::collectives::fitting{}),
+                  gathered = by(0.8, detail::collectives::all_gather{});
     CHECK(dense.parameters == gathered.parameters);
     CHECK(dense.remembered == gathered.remembered);
     for (std::size_t rank = 0; rank < 4; ++rank) {
         CHECK(dense.bytes_sent[rank] == 2 * 3 * n);  // 2 (N-1)/N of 4 n
         CHECK(gathered.bytes_sent[rank] > 9 * n);
     }
-    CHECK(by(0.4, collectives::fitting{}).bytes_sent ==
-          by(0.4, collectives::all_gather{}).bytes_sent);
+    CHECK(by(0.4, detail::collectives::fitting{}).bytes_sent ==
+          by(0.4, detail::collectives::all_gather{}).bytes_sent);
 }
 
 TEST_CASE("a schedule passes from dense sums to entries, and nothing is lost on the way") {
@@ -349,14 +350,14 @@ TEST_CASE("a schedule passes from dense sums to entries, and nothing is lost on 
                               sparsified{top_k{.density = 0.01}, residual{}, warm_up{.epochs = 4}},
                               collective};
         };
-        auto fitting = strategy(collectives::fitting{}).bind(model.layout(), t);
-        auto gathering = strategy(collectives::all_gather{}).bind(model.layout(), t);
+        auto fitting = strategy(detail::collectives::fitting{}).bind(model.layout(), t);
+        auto gathering = strategy(detail::collectives::all_gather{}).bind(model.layout(), t);
         std::vector<float> by_table(static_cast<std::size_t>(n)), by_name = by_table;
         std::vector<bool> fewer_bytes;
         for (std::int64_t step = 0; step < 6; ++step) {
             const auto round = [&](auto& state, std::vector<float>& parameters) {
                 state.begin_epoch({.examples = 1, .batch_size = 1});
-                task<number_model> job{model, {0}, 1, step, static_cast<double>(step)};
+                detail::task<number_model> job{model, {0}, 1, step, static_cast<double>(step)};
                 return state.round(job, parameters).bytes_sent;
             };
             const std::int64_t sent = round(fitting, by_table);
@@ -384,7 +385,7 @@ TEST_CASE("a round that fails after sums came back is as if it had never been") 
         for (std::int64_t step = 0; step < 6; ++step) {
             const std::int64_t examples = step % 3 == 2 ? 0 : 2;
             const testing::snapshot before(state);
-            task<number_model> job{model, batch, examples, step, 0.0};
+            detail::task<number_model> job{model, batch, examples, step, 0.0};
             fails = true;
             CHECK_THROWS_AS(state.round(job, parameters), std::runtime_error);
             CHECK(testing::snapshot(state) == before);
@@ -411,7 +412,7 @@ TEST_CASE("training resumed from a checkpoint's values goes on bit for bit") {
                                 std::int64_t to) {
             for (std::int64_t step = from; step < to; ++step) {
                 state.begin_epoch({.examples = 3, .batch_size = 3});
-                task<number_model> job{model, batch, 3, step, 0.0};
+                detail::task<number_model> job{model, batch, 3, step, 0.0};
                 state.round(job, parameters);
             }
         };
@@ -440,7 +441,7 @@ TEST_CASE("with what waits at owners training reaches the minimum that it reache
             auto state = strategy.bind(model.layout(), t);
             for (std::int64_t step = 0; step < count; ++step) {
                 state.begin_epoch({.examples = 1, .batch_size = 1});
-                task<number_model> job{model, {t.rank()}, 1, step, 10.0};
+                detail::task<number_model> job{model, {t.rank()}, 1, step, 10.0};
                 state.round(job, parameters);
             }
             if (t.rank() != 0) return;
@@ -473,7 +474,7 @@ TEST_CASE("a step takes no memory after the first, whichever way entries go") {
             const std::vector<std::int64_t> batch{t.rank()};
             state.begin_epoch({.examples = 10, .batch_size = 1});
             const auto round = [&](std::int64_t step) {
-                task<number_model> job{model, batch, 1, step, 0.0};
+                detail::task<number_model> job{model, batch, 1, step, 0.0};
                 state.round(job, parameters);
             };
             round(0);
@@ -495,7 +496,7 @@ TEST_CASE("a step takes no memory after the first, whichever way entries go") {
 
 TEST_CASE("how much is kept is part of what ranks compare") {
     const std::string text =
-        description{}
+        detail::description{}
             .add("strategy", all_reduce{sgd{}, dgc{}, sparse_reduce_scatter{.kept = 2.0}})
             .text();
     CHECK(text.find("sparse_reduce_scatter") != std::string::npos);

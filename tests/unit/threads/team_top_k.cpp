@@ -60,13 +60,13 @@ TEST_CASE("a team's scratch serves teams and calls of all sizes") {
     for (const std::size_t threads : {std::size_t{2}, std::size_t{7}})
         for (std::size_t m = 0; m < threads; ++m) {
             const std::size_t from = n * m / threads, size = n * (m + 1) / threads - from;
-            const std::size_t lines = kernels::detail::threshold_sampler::sample_size(n) / threads /
-                                      kernels::detail::sample_line;
+            const std::size_t lines = sotto::detail::kernels::threshold_sampler::sample_size(n) /
+                                      threads / sotto::detail::kernels::sample_line;
             for (std::size_t line = 0; line < lines; ++line)
                 std::fill_n(misleading.begin() +
                                 static_cast<std::ptrdiff_t>(
-                                    from + kernels::detail::sample_place(size, lines, line)),
-                            kernels::detail::sample_line, 0.0f);
+                                    from + sotto::detail::kernels::sample_place(size, lines, line)),
+                            sotto::detail::kernels::sample_line, 0.0f);
         }
     auto large_there = misleading;
     for (float& value : large_there) value = value == 0.0f ? 5.0f : 0.001f;

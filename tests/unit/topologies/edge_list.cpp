@@ -52,7 +52,7 @@ TEST_CASE("links with weights have these, and all of them have one or none has")
 
 TEST_CASE("what is described tells weights apart, however small") {
     const auto text = [](double weight) {
-        return sotto::description().add("links", edge_list{{{0, 1, weight}}}).text();
+        return sotto::detail::description().add("links", edge_list{{{0, 1, weight}}}).text();
     };
     CHECK(text(1e-7) != text(2e-7));
     CHECK(text(0.25) ==

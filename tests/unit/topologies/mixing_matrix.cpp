@@ -9,9 +9,9 @@
 
 #include "sotto/core/errors.hpp"
 
+using sotto::detail::topologies::neighbour;
 using sotto::topologies::by_degree;
 using sotto::topologies::mixing_matrix;
-using sotto::topologies::neighbour;
 
 TEST_CASE("a rank's own weight is what its links leave of 1, by row and by column") {
     mixing_matrix w(3);
@@ -23,8 +23,8 @@ TEST_CASE("a rank's own weight is what its links leave of 1, by row and by colum
     CHECK(w.weight(2, 1) == 0.0);
     CHECK(w.weight(1, 1) == 0.25);
     CHECK(w.into(1).size() == 2);
-    CHECK(w.into(1)[0] == neighbour{0, 0.25});
-    CHECK(w.out_of(0)[1] == neighbour{2, 0.125});
+    CHECK(w.into(1)[0] == sotto::detail::topologies::neighbour{0, 0.25});
+    CHECK(w.out_of(0)[1] == sotto::detail::topologies::neighbour{2, 0.125});
     CHECK(w.degree() == 2);
     CHECK(w.degree_in() == 2);
 }

@@ -69,7 +69,8 @@ TEST_CASE("singular value: a round that leaves little of differences -> what it 
                 nearly.link(a, b, (1.0 - left) / 4);
                 nearly.link(b, a, (1.0 - left) / 4);
             }
-        CHECK(topologies::second_singular_value(nearly) == doctest::Approx(left).epsilon(1e-6));
+        CHECK(topologies::second_singular_value(nearly) ==
+              doctest::Approx(left).epsilon(1e-6));
     }
 }
 

@@ -26,6 +26,7 @@
 #include "support/plain_mixing.hpp"
 
 using namespace sotto::topologies;
+using namespace sotto::detail::topologies;
 using sotto::testing::mixed, sotto::testing::squared_distance_to_mean;
 
 namespace {

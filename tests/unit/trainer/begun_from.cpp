@@ -12,7 +12,7 @@
 #include "sotto/models/gradient_source.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
-#include "sotto/strategies/architecture_of.hpp"
+#include "sotto/strategies/detail/codistillation/architecture_of.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/topologies/ring.hpp"
 #include "sotto/trainer/checkpoints.hpp"
@@ -24,6 +24,7 @@
 #include "support/saved_models.hpp"
 
 using namespace sotto;
+using detail::architecture_of;
 using testing::copy_of;
 using testing::make_file;
 using testing::normed;
@@ -31,8 +32,8 @@ using testing::scratch_folder;
 using testing::sixty_digits;
 
 static_assert(predictor<begun_from<decltype(normed())>>);
-static_assert(with_buffers<begun_from<decltype(normed())>>);
-static_assert(!with_buffers<begun_from<testing::number_model>>);
+static_assert(detail::with_buffers<begun_from<decltype(normed())>>);
+static_assert(!detail::with_buffers<begun_from<testing::number_model>>);
 
 TEST_CASE("a trainer begins with what was learnt, and all ranks go on from there alike") {
     const scratch_folder folder("saved_begun");

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "sotto/checkpoint/group_folders.hpp"
-#include "sotto/checkpoint/published_model.hpp"
+#include "sotto/checkpoint/detail/group_folders.hpp"
+#include "sotto/checkpoint/detail/published_model.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/data/digits.hpp"
 #include "sotto/models/ensemble.hpp"
@@ -22,7 +22,7 @@
 #include "sotto/nn/dense.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
-#include "sotto/strategies/architecture_of.hpp"
+#include "sotto/strategies/detail/codistillation/architecture_of.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/strategies/parameter_server.hpp"
 #include "sotto/topologies/ring.hpp"
@@ -32,6 +32,7 @@
 #include "support/memory_disk.hpp"
 
 using namespace sotto;
+using detail::architecture_of;
 using testing::scratch_folder;
 
 namespace {
@@ -44,10 +45,10 @@ auto normed() {
 }
 
 template <class Model>
-checkpoint::published_model read(Model& model, const scratch_folder& folder, int group) {
-    checkpoint::posix_files files;
-    auto found = checkpoint::read_published(files, checkpoint::models_folder(folder.path(), group),
-                                            architecture_of(model));
+detail::checkpoint::published_model read(Model& model, const scratch_folder& folder, int group) {
+    detail::checkpoint::posix_files files;
+    auto found = detail::checkpoint::read_published(
+        files, detail::checkpoint::models_folder(folder.path(), group), architecture_of(model));
     REQUIRE(found);
     return *found;
 }
@@ -76,7 +77,7 @@ TEST_CASE(
         CHECK(found.facts.group == "7");
         CHECK(std::isfinite(found.facts.label_loss));
         ensemble one{model, {{found.parameters, found.buffers}}};
-        const ensemble_scores scores = one.evaluate(examples);
+        const detail::ensemble_scores scores = one.evaluate(examples);
         CHECK(scores.log_loss == doctest::Approx(measured.loss).epsilon(1e-5));
         CHECK(scores.accuracy == measured.accuracy);
     };
@@ -100,9 +101,9 @@ TEST_CASE(
         CHECK(std::isnan(found.facts.label_loss));
         CHECK(std::ranges::equal(found.parameters, trainer.parameters()));
     });
-    checkpoint::posix_files files;
-    const auto there = checkpoint::models_folder(folder.path(), 0);
-    CHECK(checkpoint::survey_published(files, there).kept == 3);
+    detail::checkpoint::posix_files files;
+    const auto there = detail::checkpoint::models_folder(folder.path(), 0);
+    CHECK(detail::checkpoint::survey_published(files, there).kept == 3);
 }
 
 TEST_CASE("where ranks are not in step one of them publishes its own") {
@@ -141,7 +142,7 @@ TEST_CASE("what cannot be published is the same error on all ranks, and what was
     CHECK(said[1] == said[0]);
     CHECK(said[2] == said[0]);
     testing::memory_files files(disk);
-    const auto left = checkpoint::survey_published(files, "group-0");
+    const auto left = detail::checkpoint::survey_published(files, "group-0");
     REQUIRE(left.newest);
     CHECK(left.newest->step == 0);
     CHECK(left.torn.empty());

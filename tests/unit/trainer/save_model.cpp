@@ -19,10 +19,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sotto/checkpoint/own_state.hpp"
+#include "sotto/checkpoint/detail/own_state.hpp"
 #include "sotto/checkpoint/saved_model.hpp"
 #include "sotto/compressors/none.hpp"
-#include "sotto/consistency/asynchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/asynchronous.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/visit.hpp"
@@ -35,7 +35,7 @@
 #include "sotto/strategies/codistillation.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/strategies/parameter_server.hpp"
-#include "sotto/strategies/transport_exchange.hpp"
+#include "sotto/strategies/codistillation/exchanges/transport_exchange.hpp"
 #include "sotto/topologies/ring.hpp"
 #include "sotto/trainer/begun_from.hpp"
 #include "sotto/trainer/publish.hpp"
@@ -242,8 +242,8 @@ TEST_CASE("names that a parameter and a buffer have in common are refused on all
     const layout same = layout().add("same", {2});
     testing::memory_files files;
     const std::vector<float> values(2);
-    CHECK_THROWS_WITH_AS((void)checkpoint::write_model_file(files, "never.safetensors",
-                                                            {same, same}, 0, values, values),
+    CHECK_THROWS_WITH_AS((void)detail::checkpoint::write_model_file(
+                             files, "never.safetensors", {same, same}, 0, values, values),
                          "layout: two tensors are named 'same'", invalid_option);
     CHECK(files.disk().names.empty());
     CHECK_FALSE(std::filesystem::exists("never.safetensors"));
@@ -361,9 +361,9 @@ TEST_CASE("what is no saved model is refused in a sentence that says what it is"
                                "floats");
 
     counting state;
-    checkpoint::own_state<> kept(folder.path(), "a server", "its options");
+    detail::checkpoint::own_state<> kept(folder.path(), "a server", "its options");
     REQUIRE(kept.save(state, 3));
-    const auto own = folder.path() / checkpoint::file_name(3);
+    const auto own = folder.path() / detail::checkpoint::file_name(3);
     CHECK(refusal(own) == "'" + own.string() +
                               "' is no file of a model: its format is sotto.state; expected "
                               "sotto.model_file");
@@ -387,7 +387,7 @@ TEST_CASE("checkpoints are read where ranks have the same parameters, and publis
     const auto published = train(all_reduce{sgd{.learning_rate = 0.2}});
     const saved_model expected = load_model(saved);
     const auto model = normed();
-    for (const auto& file : {run / checkpoint::file_name(3), published}) {
+    for (const auto& file : {run / detail::checkpoint::file_name(3), published}) {
         const saved_model learnt = load_model(file, model.layout());
         learnt.require_buffers(model.buffer_layout());
         CHECK(learnt.parameters == expected.parameters);
@@ -397,7 +397,7 @@ TEST_CASE("checkpoints are read where ranks have the same parameters, and publis
     }
     std::filesystem::remove_all(run);
     train(gossip{sgd{.learning_rate = 0.2}, topologies::ring{}});
-    const auto file = run / checkpoint::file_name(3);
+    const auto file = run / detail::checkpoint::file_name(3);
     CHECK(refusal(file) == "'" + file.string() +
                                "' is a checkpoint of ranks that each had parameters of their own: "
                                "resume from it and save the model");

@@ -9,7 +9,7 @@
 
 #include "sotto/data/text_set.hpp"
 #include "sotto/models/character_lstm.hpp"
-#include "sotto/trainer/evaluator.hpp"
+#include "sotto/trainer/detail/evaluator.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "support/numbers.hpp"
 
@@ -40,8 +40,8 @@ TEST_CASE("accuracy on sequences is the share of their positions, however ranks 
     for (const int world : {1, 3})
         sotto::run_in_process(world, [&](auto& transport) {
             auto own = model;
-            sotto::evaluator<decltype(own), std::remove_cvref_t<decltype(transport)>> measure(
-                2, transport);
+            sotto::detail::evaluator<decltype(own), std::remove_cvref_t<decltype(transport)>>
+                measure(2, transport);
             for (const sotto::evaluation& found : {measure.shared(own, parameters, text, transport),
                                                    measure.alone(own, parameters, text)}) {
                 CHECK(found.accuracy == accuracy);
@@ -56,8 +56,8 @@ TEST_CASE("a model without labels has a loss, and an accuracy that is no number"
         sotto::run_in_process(world, [&](auto& transport) {
             sotto::testing::number_model model;
             std::vector<float> parameters(static_cast<std::size_t>(model.layout().size()));
-            sotto::evaluator<decltype(model), std::remove_cvref_t<decltype(transport)>> measure(
-                2, transport);
+            sotto::detail::evaluator<decltype(model), std::remove_cvref_t<decltype(transport)>>
+                measure(2, transport);
             const sotto::evaluation found =
                 measure.shared(model, parameters, sotto::testing::numbered{5}, transport);
             CHECK(found.loss == 2.0);  // the mean of 0..4

@@ -22,16 +22,16 @@
 #include "sotto/compressors/top_k.hpp"
 #include "sotto/compressors/sparsified.hpp"
 #include "sotto/compressors/residual.hpp"
-#include "sotto/consistency/bulk_synchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/bulk_synchronous.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/staleness/delay_compensation_adaptive.hpp"
 #include "sotto/strategies/parameter_server.hpp"
-#include "sotto/trainer/chrome_trace.hpp"
-#include "sotto/trainer/joined_ranks.hpp"
-#include "sotto/trainer/json_lines.hpp"
-#include "sotto/trainer/progress_bar.hpp"
-#include "sotto/trainer/read_json_lines.hpp"
-#include "sotto/trainer/run_recorder.hpp"
+#include "sotto/logging/chrome_trace.hpp"
+#include "sotto/logging/joined_ranks.hpp"
+#include "sotto/logging/json_lines.hpp"
+#include "sotto/logging/progress_bar.hpp"
+#include "sotto/logging/read_json_lines.hpp"
+#include "sotto/logging/run_recorder.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/remarks.hpp"
 #include "sotto/transports/run_in_process.hpp"
@@ -100,7 +100,7 @@ TEST_CASE("what a server measured is in its log, and is read back as the server 
     const scratch_folder folder("served_lines");
     const auto path = folder.path() / "run.jsonl";
     server_report told;
-    server_memory memory;
+    detail::server_memory memory;
     on_four_ranks(served, [&](auto& trainer, int rank) {
         json_lines lines(path, {.every_rank = true});
         const fit_report report = trainer.fit(examples, epochs{2}, lines);
@@ -119,7 +119,7 @@ TEST_CASE("what a server measured is in its log, and is read back as the server 
     // Each worker did 12 rounds, all of which were applied, and the slow one's came later.
     CHECK(told.version == 36);
     REQUIRE(told.workers.size() == 3);
-    for (const served_worker& w : told.workers) {
+    for (const detail::served_worker& w : told.workers) {
         CHECK(w.rounds == 12);
         CHECK(w.dropped == 0);
         CHECK(sum_of(w.staleness) == 12);
@@ -143,7 +143,7 @@ TEST_CASE("gradients that a server does without are counted for their worker, an
     REQUIRE(told.workers.size() == 3);
     CHECK(told.workers[2].dropped > 0);
     std::int64_t counted = 0;
-    for (const served_worker& w : told.workers) {
+    for (const detail::served_worker& w : told.workers) {
         CHECK(w.applied() == sum_of(w.staleness));
         counted += w.dropped;
     }
@@ -156,7 +156,8 @@ TEST_CASE("who is fast waits at bulk synchrony, and nobody does without it") {
         on_four_ranks(strategy, [&](auto& trainer, int rank) {
             const fit_report report = trainer.fit(examples, epochs{1});
             if (rank == 0)
-                for (const served_worker& w : report.served->workers) seconds.push_back(w.waited);
+                for (const detail::served_worker& w : report.served->workers)
+                    seconds.push_back(w.waited);
         });
         return seconds;
     };
@@ -172,13 +173,13 @@ TEST_CASE("who is fast waits at bulk synchrony, and nobody does without it") {
 
 TEST_CASE("a server's memory is known before the first step, part by part") {
     const auto memory_of = [](const auto& strategy) {
-        std::optional<server_memory> found;
+        std::optional<detail::server_memory> found;
         on_four_ranks(strategy, [&](auto& trainer, int rank) {
             struct at_begin {
-                std::optional<server_memory>* to;
+                std::optional<detail::server_memory>* to;
                 void on_begin(const run_info& info) const { *to = info.serves; }
             };
-            std::optional<server_memory> mine;
+            std::optional<detail::server_memory> mine;
             trainer.fit(examples, steps{1}, at_begin{&mine});
             CHECK(mine.has_value() == (rank == 0));
             if (rank == 0) found = mine;
@@ -263,7 +264,7 @@ TEST_CASE("logs of an earlier and larger run are not taken for this one's") {
 }
 
 TEST_CASE("logs from before servers told of themselves are read as they were") {
-    json_lines_reader reader("old");
+    detail::json_lines_reader reader("old");
     reader.line(R"({"event":"run","rank":0,"world_size":2,"epochs":1,"examples":8,)"
                 R"("steps_an_epoch":2,"step":0,"options":{},"tensors":[]})");
     const std::string costs =
@@ -282,7 +283,7 @@ TEST_CASE("logs from before servers told of themselves are read as they were") {
 }
 
 TEST_CASE("a server's line that cannot be is refused, and changes nothing") {
-    json_lines_reader reader("made up");
+    detail::json_lines_reader reader("made up");
     reader.line(R"({"event":"run","rank":0,"world_size":2,"epochs":1,"examples":8,)"
                 R"("steps_an_epoch":2,"step":0,"options":{},"tensors":[]})");
     const auto line = [&](const char* worker) {
@@ -298,20 +299,21 @@ TEST_CASE("a server's line that cannot be is refused, and changes nothing") {
           R"({"rank":1,"rounds":3,"dropped":1,"waited_seconds":-1,"staleness":[]})",
           R"({"rank":1,"rounds":3,"dropped":1,"waited_seconds":0,"staleness":[-1]})",
           R"({"rank":1,"rounds":3,"dropped":1,"waited_seconds":0})", "7"})
-        CHECK_THROWS_AS(line(wrong), malformed_log);
+        CHECK_THROWS_AS(line(wrong), detail::malformed_log);
     CHECK(reader.log().servers == before);
     std::string many = "0";
     for (int i = 0; i < 4096; ++i) many += ",0";
     CHECK_THROWS_AS(
         line((R"({"rank":1,"rounds":3,"dropped":0,"waited_seconds":0,"staleness":[)" + many + "]}")
                  .c_str()),
-        malformed_log);
+        detail::malformed_log);
 }
 
 TEST_CASE("the progress bar tells a server's memory first, and what it saw in the end") {
     CHECK(written_by([](progress_bar& bar) {
               bar.on_begin(
-                  {.epochs = 1, .serves = server_memory{.parameters = 2048, .versions = 3 << 20}});
+                  {.epochs = 1,
+                   .serves = detail::server_memory{.parameters = 2048, .versions = 3 << 20}});
               fit_report report;
               report.served = made_up_server();
               bar.on_end(report);
@@ -325,7 +327,7 @@ TEST_CASE("the progress bar tells a server's memory first, and what it saw in th
           "  rank 2: 12 gradients, 2 of them dropped (16.7 %), 3.20 steps late on the mean, 4 at "
           "most, held back by the server 0.25 s\n");
     CHECK(written_by([](progress_bar& bar) {
-              bar.on_begin({.rank = 1, .serves = server_memory{}});
+              bar.on_begin({.rank = 1, .serves = detail::server_memory{}});
               fit_report report;
               report.served = made_up_server();
               bar.on_end(report);
@@ -338,7 +340,7 @@ TEST_CASE("the report draws how late gradients came, a row of bars for each work
     CHECK_FALSE(has(without, "How late gradients came"));
     CHECK_FALSE(has(without, "Who computed, waited and sent"));
     log.add(made_up_server());
-    log.about.serves = server_memory{.parameters = 2048, .versions = 1024};
+    log.about.serves = detail::server_memory{.parameters = 2048, .versions = 1024};
     const std::string text = page({log});
     CHECK(fault_of(text) == "");
     CHECK(has(text, "How late gradients came"));
@@ -379,7 +381,7 @@ TEST_CASE("ranks that went, and rounds that a server forgot, are told wherever a
         CHECK(log->losses == report.losses);
         REQUIRE(log->servers.size() == 1);
         CHECK(log->servers.front() == *report.served);
-        const std::string text = reporting::servers_section({log, 1});
+        const std::string text = detail::reporting::servers_section({log, 1});
         CHECK(has(text, "rank 2 went: silent. rank 0 went: reset; it came again without 5 rounds"));
         CHECK(has(text, "rank 1 went after step 3 (1.5 s): cut; it was there again after step 9"));
         CHECK(has(text, "<th>lost</th>"));
@@ -401,13 +403,13 @@ TEST_CASE("ranks that went, and rounds that a server forgot, are told wherever a
 TEST_CASE("bars stand for several steps where gradients came very late") {
     server_report server = made_up_server();
     server.workers[0].staleness.assign(4096, 1);
-    const reporting::staleness_bars bars(server);
+    const detail::reporting::staleness_bars bars(server);
     CHECK(bars.each() == 86);
     const std::string svg = bars.svg(server.workers[0]);
     CHECK(has(svg, "0 to 85 steps late: 2.1"));
     std::size_t count = 0;
     for (std::size_t at = 0; (at = svg.find("<rect", at)) != svg.npos; ++at) ++count;
-    CHECK(count <= reporting::staleness_bars::bars_max);
+    CHECK(count <= detail::reporting::staleness_bars::bars_max);
 }
 
 TEST_CASE("the timeline draws every rank in the time in which all were at work") {
@@ -432,7 +434,7 @@ TEST_CASE("the timeline draws every rank in the time in which all were at work")
         log.end(100.0 * slow, false);
     }
     const run_log run = joined_ranks(ranks);
-    const reporting::timeline_chart chart(run);
+    const detail::reporting::timeline_chart chart(run);
     CHECK_FALSE(chart.empty());
     CHECK(chart.length() == doctest::Approx(24.0));  // 24 steps of the fast one, 6 of the slow one
     const std::string svg = chart.svg("ranks");
@@ -450,8 +452,8 @@ TEST_CASE("the timeline draws every rank in the time in which all were at work")
     CHECK(has(page({run}), "Who computed, waited and sent"));
 
     // Clocks of machines that were started at other times: each since its own first step.
-    for (timed_step& s : ranks[1].timeline.steps) s.began += 1e6;
-    CHECK(reporting::timeline_chart(joined_ranks(ranks)).length() == doctest::Approx(24.0));
+    for (detail::timed_step& s : ranks[1].timeline.steps) s.began += 1e6;
+    CHECK(detail::reporting::timeline_chart(joined_ranks(ranks)).length() == doctest::Approx(24.0));
 }
 
 TEST_CASE("a trace of a parameter server's worker has one row, of load to apply") {
@@ -486,10 +488,10 @@ TEST_CASE("a trace of a parameter server's worker has one row, of load to apply"
 
 TEST_CASE("what a server saved, and what it could not save, is told truthfully wherever a run is") {
     using told = std::string;
-    CHECK(summary_of(server_saves{}) == told("it saved nothing of what it holds"));
-    CHECK(summary_of(server_saves{.folder = "kept", .written = 1, .last_step = 40}) ==
+    CHECK(summary_of(detail::server_saves{}) == told("it saved nothing of what it holds"));
+    CHECK(summary_of(detail::server_saves{.folder = "kept", .written = 1, .last_step = 40}) ==
           "it saved what it holds once in 'kept', last after its step 40");
-    CHECK(summary_of(server_saves{.folder = "kept", .failed = 3, .failure = "no space"}) ==
+    CHECK(summary_of(detail::server_saves{.folder = "kept", .failed = 3, .failure = "no space"}) ==
           "it saved nothing of what it holds; saving failed 3 times, last: no space");
 
     const scratch_folder folder("served_saves");
@@ -519,14 +521,14 @@ TEST_CASE("what a server saved, and what it could not save, is told truthfully w
         CHECK(read_json_lines(path).servers.front() == *of_server);
         return *of_server->saves;
     };
-    const server_saves worked = saved(true);
+    const detail::server_saves worked = saved(true);
     CHECK(worked.written == 2);
     CHECK(worked.failed == 0);
     CHECK(worked.last_step == 8);
     CHECK(heard.all().empty());
     CHECK(incomplete.empty());
     std::filesystem::remove_all(kept);
-    const server_saves failed = saved(false);
+    const detail::server_saves failed = saved(false);
     CHECK(failed.written == 0);
     CHECK(failed.last_step == 0);
     CHECK(failed.failed == 2);

@@ -14,7 +14,7 @@
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/data/digits.hpp"
 #include "sotto/losses/squared_error.hpp"
-#include "sotto/mixing/asynchronous_pairs.hpp"
+#include "sotto/strategies/gossip/mixing/asynchronous_pairs.hpp"
 #include "sotto/models/mlp.hpp"
 #include "sotto/models/sequential.hpp"
 #include "sotto/nn/chain.hpp"
@@ -80,16 +80,16 @@ struct alone_with_a_server {
         int finished = 0;
 
         bool serves() const { return through->rank() == through->size() - 1; }
-        data::share share() const {
+        detail::data::share share() const {
             if (serves()) return {0, 0};
             return {through->rank(), through->size() - 1};
         }
         std::int64_t start_group() const { return through->rank(); }
-        epoch_agreement begin_epoch(const epoch_plan& plan) {
+        detail::epoch_agreement begin_epoch(const detail::epoch_plan& plan) {
             return {(plan.examples + plan.batch_size - 1) / plan.batch_size, plan.stop != 0};
         }
         template <class Model>
-        round_report round(task<Model>& job, std::span<float> parameters) {
+        round_report round(detail::task<Model>& job, std::span<float> parameters) {
             gradient.resize(parameters.size());
             return {.loss = job.model.gradient(parameters, job.batch, std::span(gradient),
                                                [](const tensor&) {}),
@@ -186,7 +186,8 @@ TEST_CASE("a call that ends inside an epoch is resumed there: 3 steps and 4 are 
         std::vector<double> epochs;
         std::vector<std::int64_t> read;
     };
-    const auto trained = [](int world, const auto& strategy, std::vector<training_length> calls) {
+    const auto trained = [](int world, const auto& strategy,
+                            std::vector<detail::training_length> calls) {
         std::vector<run> left(static_cast<std::size_t>(world));
         run_in_process(world, [&](in_process& transport) {
             run& mine = left[static_cast<std::size_t>(transport.rank())];
@@ -195,7 +196,7 @@ TEST_CASE("a call that ends inside an epoch is resumed there: 3 steps and 4 are 
             model.heard = &mine.read;
             trainer trainer{model, strategy, transport, {.batch_size = 4, .seed = 3}};
             const numbered data{world == 1 ? 18 : 50};  // 5 steps an epoch, the last one shorter
-            for (const training_length& call : calls)
+            for (const detail::training_length& call : calls)
                 trainer.fit(data, call,
                             [&](const step_report& step) { mine.epochs.push_back(step.epoch); });
             mine.parameters.assign(trainer.parameters().begin(), trainer.parameters().end());
@@ -206,7 +207,7 @@ TEST_CASE("a call that ends inside an epoch is resumed there: 3 steps and 4 are 
     const auto check = [&](const auto& strategy) {
         for (const int world : {1, 3}) {
             const auto once = trained(world, strategy, {steps{7}});
-            for (const auto& calls : std::vector<std::vector<training_length>>{
+            for (const auto& calls : std::vector<std::vector<detail::training_length>>{
                      {steps{3}, steps{4}},
                      {steps{5}, steps{2}},
                      {steps{2}, steps{0}, steps{1}, steps{3}, steps{1}},
@@ -476,7 +477,8 @@ TEST_CASE("a rank without data goes straight to finish, and serves until the oth
         trainer trainer{model, alone_with_a_server{}, transport, {.batch_size = 4}};
         starts[rank].assign(trainer.parameters().begin(), trainer.parameters().end());
         const numbered data{20}, unseen{3};
-        for (const training_length length : {training_length(steps{7}), training_length(epochs{2})})
+        for (const detail::training_length length :
+             {detail::training_length(steps{7}), detail::training_length(epochs{2})})
             reports[rank] = trainer.fit(data, length, evaluate_on{unseen});
         CHECK(trainer.state().finished == 2);
         CHECK(trainer.fit(own_share{data}, steps{1}).steps == (rank == 2 ? 0 : 1));
@@ -504,7 +506,7 @@ TEST_CASE("the mean of all ranks is to be had after fit, of strategies not in st
             own[r].assign(trainer.parameters().begin(), trainer.parameters().end());
             means[r].assign(trainer.mean_parameters().begin(), trainer.mean_parameters().end());
             of_mean[r] = trainer.evaluate_mean(unseen);
-            if constexpr (conducting::in_step<std::remove_cvref_t<decltype(strategy)>>)
+            if constexpr (detail::conducting::in_step<std::remove_cvref_t<decltype(strategy)>>)
                 CHECK(trainer.evaluate(unseen).loss == of_mean[r].loss);
         });
         for (std::size_t r = 0; r < 3; ++r) {

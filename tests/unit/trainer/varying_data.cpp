@@ -53,17 +53,17 @@ struct varying {
                                 draws.split(static_cast<std::uint64_t>(i)).bits64());
     }
 };
-static_assert(varying_dataset<varying> && !varying_dataset<numbered>);
+static_assert(detail::varying_dataset<varying> && !detail::varying_dataset<numbered>);
 
 /// What ranks saw of 24 examples in two epochs. Each of `lengths` is a call of fit.
 auto looks(int world, std::int64_t batch_size, std::uint64_t seed,
-           std::vector<training_length> lengths) {
+           std::vector<detail::training_length> lengths) {
     record seen;
     run_in_process(world, [&](in_process& transport) {
         number_model model;
         trainer trainer{
             model, all_reduce{sgd{}}, transport, {.batch_size = batch_size, .seed = seed}};
-        for (const training_length& length : lengths)
+        for (const detail::training_length& length : lengths)
             trainer.fit(varying{numbered{24}, &seen}, length);
     });
     CHECK(seen.plain == 0);
@@ -72,14 +72,14 @@ auto looks(int world, std::int64_t batch_size, std::uint64_t seed,
 }
 
 /// Parameters after training on digits that vary.
-std::vector<float> learnt(std::vector<training_length> lengths, bool vary = true) {
+std::vector<float> learnt(std::vector<detail::training_length> lengths, bool vary = true) {
     const auto digits = data::digits(64);
     const data::augmented varied{digits, {.padding = 3}};
     std::vector<float> parameters;
     run_in_process(2, [&](in_process& transport) {
         models::softmax_regression model{784, 10};
         trainer trainer{model, all_reduce{momentum_sgd{}}, transport, {.batch_size = 8}};
-        for (const training_length& length : lengths)
+        for (const detail::training_length& length : lengths)
             vary ? trainer.fit(varied, length) : trainer.fit(digits, length);
         if (transport.rank() == 0)
             parameters.assign(trainer.parameters().begin(), trainer.parameters().end());

@@ -51,7 +51,8 @@ private:
 static_assert(ballot_transport<in_process>);
 static_assert(ballot_transport<metered<in_process>>);
 static_assert(ballot_transport<group<in_process>>);
-static_assert(transport<group<without_ballots>> && !ballot_transport<group<without_ballots>>);
+static_assert(transport<group<without_ballots>> &&
+              !ballot_transport<group<without_ballots>>);
 
 // Every color forms a group, numbered in the order of the world, whose messages and votes are its
 // own.

@@ -15,8 +15,8 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/transports/in_process.hpp"
-#include "sotto/transports/in_process_hub.hpp"
-#include "sotto/transports/in_process_mailbox.hpp"
+#include "sotto/transports/detail/in_process/in_process_hub.hpp"
+#include "sotto/transports/detail/in_process/in_process_mailbox.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "support/allocation_count.hpp"
 #include "support/failing_calls.hpp"
@@ -39,7 +39,7 @@ std::span<std::byte> memory_of(std::int64_t& value) {
 }  // namespace
 
 TEST_CASE("a rank that is not of the hub, and a vote among others, are refused") {
-    in_process_hub hub(2, {});
+    detail::in_process_hub hub(2, {});
     CHECK_THROWS_WITH_AS(in_process(hub, 2), "in_process: rank 2 in a hub of 2", invalid_option);
     CHECK_THROWS_AS(in_process(hub, -1), invalid_option);
     in_process first(hub, 0);
@@ -80,7 +80,7 @@ TEST_CASE("a deadline names the rank waited for, the one who waited and the occa
 
 TEST_CASE("who is late is the one at the end of the chain, not one that waits itself") {
     const auto blamed = [](std::initializer_list<int> waits_for, int waiter, int rank) {
-        in_process_hub hub(static_cast<int>(waits_for.size()), {});
+        detail::in_process_hub hub(static_cast<int>(waits_for.size()), {});
         int r = 0;
         for (const int other : waits_for) hub.box(r++).waits_for = other;
         hub.fail_as_late(waiter, rank, "a message");

@@ -10,9 +10,9 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/transports/membership.hpp"
-#include "sotto/wire/frame.hpp"
-#include "sotto/wire/membership_report.hpp"
+#include "sotto/transports/detail/messaging/membership.hpp"
+#include "sotto/wire/detail/protocols/frame.hpp"
+#include "sotto/wire/detail/protocols/membership_report.hpp"
 
 using namespace sotto;
 using namespace sotto::detail::net;
@@ -35,10 +35,11 @@ struct rank_0 {
     std::array<control_stream, size> from{stream_of(0), stream_of(1), stream_of(2)};
 
     static control_stream stream_of(int rank) {
-        return {3, seed_between(rank, 0), seed_between(0, rank), wire::report_bytes_max(size)};
+        return {3, seed_between(rank, 0), seed_between(0, rank),
+                detail::wire::report_bytes_max(size)};
     }
 
-    void hear(int rank, const wire::frame_header& header, byte_view payload = {}) {
+    void hear(int rank, const detail::wire::frame_header& header, byte_view payload = {}) {
         control_stream& stream = from[static_cast<std::size_t>(rank)];
         stream.send(header, payload);
         state.received(rank, stream.output(), now);
@@ -46,15 +47,15 @@ struct rank_0 {
         state.count_votes();
     }
     void hear_vote(int rank, std::uint64_t poll, bool yes = true) {
-        hear(rank, {.type = wire::frame_type::vote,
+        hear(rank, {.type = detail::wire::frame_type::vote,
                     .item = yes ? 1u : 0u,
                     .round = poll,
                     .value = ballot.key});
     }
-    void hear_report(int rank, const wire::membership_report& report,
-                     wire::frame_type type = wire::frame_type::report) {
+    void hear_report(int rank, const detail::wire::membership_report& report,
+                     detail::wire::frame_type type = detail::wire::frame_type::report) {
         bytes payload;
-        wire::append_report(report, payload);
+        detail::wire::append_report(report, payload);
         hear(rank, {.type = type}, payload);
     }
     /// Time passes in steps of a tenth of a second; who is heard in each.
@@ -62,7 +63,7 @@ struct rank_0 {
         for (duration gone{}; gone < time; gone += 100ms) {
             now += 100ms;
             for (const int rank : heard)
-                hear(rank, {.type = wire::frame_type::heartbeat, .value = 0});
+                hear(rank, {.type = detail::wire::frame_type::heartbeat, .value = 0});
             state.tick(now);
         }
     }
@@ -107,22 +108,22 @@ TEST_CASE("membership: a vote in a poll that is not the next -> its rank failed"
 TEST_CASE("membership: a heartbeat that waits for no rank of the world -> its rank failed") {
     rank_0 of;
     for (std::uint64_t value = 0; value <= size + 1; ++value)
-        of.hear(1, {.type = wire::frame_type::heartbeat, .value = value});
+        of.hear(1, {.type = detail::wire::frame_type::heartbeat, .value = value});
     CHECK_FALSE(of.state.first_failure());
-    of.hear(1, {.type = wire::frame_type::heartbeat, .value = size + 2});
+    of.hear(1, {.type = detail::wire::frame_type::heartbeat, .value = size + 2});
     CHECK(of.blames(1, errc::malformed));
 }
 
 TEST_CASE("membership: bytes that are no frame -> altered on the way, its rank failed") {
     rank_0 of;
-    of.hear(1, {.type = wire::frame_type::heartbeat, .value = 0});
-    of.state.received(1, bytes(wire::frame_header_bytes, std::byte{0xff}), of.now);
+    of.hear(1, {.type = detail::wire::frame_type::heartbeat, .value = 0});
+    of.state.received(1, bytes(detail::wire::frame_header_bytes, std::byte{0xff}), of.now);
     CHECK(of.blames(1, errc::altered));
 }
 
 TEST_CASE("membership: a frame about messages, or a report of nothing -> its rank failed") {
     rank_0 of_message;
-    of_message.hear(1, {.type = wire::frame_type::message});
+    of_message.hear(1, {.type = detail::wire::frame_type::message});
     CHECK(of_message.blames(1, errc::malformed));
     rank_0 of_nothing;
     of_nothing.hear_report(2, {});
@@ -142,18 +143,19 @@ TEST_CASE("membership: a report of more polls than this rank voted in -> its ran
 
 TEST_CASE("membership: a report after this rank voted -> polls of others count") {
     for (const bool verdict : {true, false})
-        for (const auto type : {wire::frame_type::report, wire::frame_type::leave}) {
+        for (const auto type :
+             {detail::wire::frame_type::report, detail::wire::frame_type::leave}) {
             CAPTURE(verdict);
             rank_0 of;
             of.state.vote(of.ballot, true);
-            wire::membership_report report{0, 0, "", {}, {{of.ballot.key, 1, verdict}}};
-            if (type == wire::frame_type::report)
+            detail::wire::membership_report report{0, 0, "", {}, {{of.ballot.key, 1, verdict}}};
+            if (type == detail::wire::frame_type::report)
                 report = {
                     2, static_cast<std::uint8_t>(errc::io), "its disk is full", {2}, report.polls};
             of.hear_report(1, report, type);
             CHECK(of.ballot.completed == 1);
             CHECK(of.ballot.verdict == verdict);
-            CHECK(of.blames(2, errc::io) == (type == wire::frame_type::report));
+            CHECK(of.blames(2, errc::io) == (type == detail::wire::frame_type::report));
             // Votes that come now are too late.
             of.hear_vote(1, 0);
             of.hear_vote(2, 0);

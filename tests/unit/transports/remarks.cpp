@@ -26,7 +26,7 @@ std::vector<std::string> said_to(const testing::listener& by) {
 
 TEST_CASE("a remark is told at once, with its rank, as one line") {
     const testing::listener all;
-    const remarks of_two(2, false);
+    const detail::remarks of_two(2, false);
     of_two.say("rank 1 went");
     CHECK(said_to(all) == std::vector<std::string>{"2 rank 1 went"});
     of_two.say("no space\nleft\x1b[2J");
@@ -39,11 +39,11 @@ TEST_CASE("a remark is told at once, with its rank, as one line") {
 TEST_CASE("ranks of a simulated network are silent, also through what wraps their transport") {
     const testing::listener all;
     const auto speak = [](auto& transport) {
-        remarks::of(transport).say("plain");
+        detail::remarks::of(transport).say("plain");
         metered counted(transport);
-        remarks::of(counted).say("metered");
+        detail::remarks::of(counted).say("metered");
         group mine(transport, {transport.rank()});
-        remarks::of(mine).say("group");
+        detail::remarks::of(mine).say("group");
     };
     run_simulated(2, {.seed = 7}, [&](simulated& transport) {
         speak(transport);
@@ -52,7 +52,7 @@ TEST_CASE("ranks of a simulated network are silent, also through what wraps thei
     });
     CHECK(said_to(all).empty());
     run_simulated(1, {.seed = 7},
-                  [](simulated& transport) { remarks::of_files(transport).say("a disk"); });
+                  [](simulated& transport) { detail::remarks::of_files(transport).say("a disk"); });
     CHECK(said_to(all) == std::vector<std::string>{"0 a disk"});
     run_in_process(1, [&](in_process& transport) {
         speak(transport);

@@ -75,7 +75,7 @@ TEST_CASE("a process may end while it withdraws in the midst of a message") {
     for (const duration dies : {5ms, 40ms, 200ms, 900ms}) {
         simulated_options options = slow_line();
         options.faults = {network_fault::crash(0, dies)};
-        const simulated_run run = simulate(2, options, [](simulated& t) {
+        const detail::simulated_run run = simulate(2, options, [](simulated& t) {
             std::vector<std::byte> memory(1'000'000);
             if (t.rank() == 0) {
                 const request sent = t.send(1, {1, 0, 0}, memory);
@@ -91,7 +91,7 @@ TEST_CASE("a process may end while it withdraws in the midst of a message") {
 }
 
 TEST_CASE("what was sent is copied: who fails does not wait for its line to be free") {
-    const simulated_run run = simulate(2, slow_line(), [](simulated& t) {
+    const detail::simulated_run run = simulate(2, slow_line(), [](simulated& t) {
         std::vector<std::byte> memory(1'000'000);
         if (t.rank() == 0) {
             (void)t.send(1, {1, 0, 0}, memory);
@@ -126,8 +126,8 @@ TEST_CASE("a packet whose last byte had not left when its process died never arr
                 }
                 work_until(t, 200ms);
             },
-            [&](const simulated_event& e) {
-                arrived += e.what == simulated_event::kind::arrived && e.size > 8000;
+            [&](const detail::simulated_event& e) {
+                arrived += e.what == detail::simulated_event::kind::arrived && e.size > 8000;
             });
         CHECK(arrived == (dies == 70ms ? 1 : 0));
     }
@@ -140,7 +140,7 @@ TEST_CASE("a process that is started again hears nothing of what was meant for t
                       network_fault::restart(2, 600ms),    network_fault::cut(1, 3, 700ms),
                       network_fault::crash(1, 1s),         network_fault::restart(1, 2s)};
     lines heard;
-    const simulated_run run = simulate(4, options, [&](simulated& t) {
+    const detail::simulated_run run = simulate(4, options, [&](simulated& t) {
         t.tolerate();
         std::int32_t value = 7;
         if (t.rank() == 0) {
@@ -172,7 +172,7 @@ TEST_CASE("connections that broke are whole between processes that come later") 
         simulated_options options;
         options.faults = {harm, network_fault::crash(1, 1s), network_fault::restart(1, 2s)};
         lines heard;
-        const simulated_run run = simulate(2, options, [&](simulated& t) {
+        const detail::simulated_run run = simulate(2, options, [&](simulated& t) {
             t.tolerate();
             if (t.rank() == 0) {
                 heard = heard_until(t, 4s);
@@ -200,7 +200,7 @@ TEST_CASE("processes that come again at nearly the same time do not take each ot
                           network_fault::restart(1, 2s), network_fault::restart(2, 2s + later)};
         std::vector<std::string> causes;
         std::int64_t said = 0;
-        const simulated_run run = simulate(3, options, [&](simulated& t) {
+        const detail::simulated_run run = simulate(3, options, [&](simulated& t) {
             t.tolerate();
             if (t.rank() == 0 || t.life() == 1) return work_until(t, 5s);
             std::int32_t in = 0;
@@ -240,7 +240,7 @@ TEST_CASE("a rank that dies while it pauses is gone at once, and may come again"
         options.faults = {network_fault::pause(1, 100ms, 10s), network_fault::crash(1, 1s),
                           network_fault::restart(1, 2s)};
         lines heard;
-        const simulated_run run = simulate(2, options, [&](simulated& t) {
+        const detail::simulated_run run = simulate(2, options, [&](simulated& t) {
             t.tolerate();
             std::int32_t value = 7;
             if (t.rank() == 0) {
@@ -290,7 +290,7 @@ TEST_CASE("a rank whose process ends before it began never runs, unless it is st
             options.faults = {network_fault::crash(1, 0s)};
             if (comes) options.faults.push_back(network_fault::restart(1, 1s));
             lines heard;
-            const simulated_run run = simulate(2, options, [&](simulated& t) {
+            const detail::simulated_run run = simulate(2, options, [&](simulated& t) {
                 t.tolerate();
                 if (t.rank() == 0) {
                     heard = heard_until(t, 3s);
@@ -338,30 +338,30 @@ TEST_CASE("nothing is left of a run in which no rank failed: no timer, transfer 
         options.faults = {network_fault::delay(0, 1, 1us, 1s, 10ms),
                           network_fault::partition(1, 2, 1us, 100ms),
                           network_fault::pause(1, 50ms, 100ms)};
-        const simulated_run run = run_simulated(4, options, [&](simulated& t) {
+        const detail::simulated_run run = run_simulated(4, options, [&](simulated& t) {
             talk(t, rounds);
             t.agree(true);
         });
-        CHECK(run.left == simulated_run::leavings{});
+        CHECK(run.left == detail::simulated_run::leavings{});
         CHECK(run.packets_at_once > 0);
     }
 }
 
 TEST_CASE("transfers that a rank began and left alone are counted when it ends") {
-    const simulated_run run = simulate(2, {}, [](simulated& t) {
+    const detail::simulated_run run = simulate(2, {}, [](simulated& t) {
         std::int32_t value = 7;
         const auto memory = std::as_writable_bytes(std::span(&value, 1));
         if (t.rank() == 0) (void)t.receive(1, {1, 0, 0}, memory);
         t.agree(true);
     });
-    CHECK(run.left == simulated_run::leavings{.transfers = 1});
+    CHECK(run.left == detail::simulated_run::leavings{.transfers = 1});
 }
 
 TEST_CASE("what waits for its receive can be read, and stays within the budget") {
     simulated_options options;
     options.budget = 100'000;
     std::int64_t most = 0;
-    const simulated_run run = run_simulated(3, options, [&](simulated& t) {
+    const detail::simulated_run run = run_simulated(3, options, [&](simulated& t) {
         std::vector<std::byte> memory(30'000);
         if (t.rank() == 0) {
             work_until(t, 100ms);
@@ -383,7 +383,7 @@ TEST_CASE("what waits for its receive can be read, and stays within the budget")
         t.agree(true);
     });
     CHECK(most == 90'000);  // three messages of a rank, and what is kept of them
-    CHECK(run.left == simulated_run::leavings{});
+    CHECK(run.left == detail::simulated_run::leavings{});
 }
 
 TEST_CASE("packets that nobody receives any more give back their memory") {
@@ -411,7 +411,7 @@ TEST_CASE("packets that nobody receives any more give back their memory") {
             }
         });
     };
-    const simulated_run few = run_of(5), many = run_of(50);
+    const detail::simulated_run few = run_of(5), many = run_of(50);
     CHECK(few.left.packets == 0);
     CHECK(many.left.packets == 0);
     CHECK(many.packets_at_once <= 2 * few.packets_at_once);
@@ -420,7 +420,7 @@ TEST_CASE("packets that nobody receives any more give back their memory") {
 TEST_CASE("a packet that was to come twice over a connection that broke gives back its memory") {
     simulated_options options = slow_line();
     options.faults = {network_fault::duplicate(0, 1, 1ms), network_fault::cut(0, 1, 10ms)};
-    const simulated_run run = simulate(2, options, [](simulated& t) {
+    const detail::simulated_run run = simulate(2, options, [](simulated& t) {
         t.tolerate();
         const std::vector<std::byte> memory(100);
         work_until(t, 9500us);

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "sotto/collectives/all_reduce.hpp"
-#include "sotto/collectives/operation.hpp"
+#include "sotto/collectives/detail/operation.hpp"
 #include "sotto/core/contentless.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/run_simulated.hpp"
@@ -44,9 +44,9 @@ struct blame {
 
 /// All ranks exchange small messages in a ring until something fails, for two seconds at most.
 std::map<int, blame> blamed_by(int ranks, const simulated_options& options,
-                               simulated_run* run = nullptr) {
+                               detail::simulated_run* run = nullptr) {
     std::map<int, blame> found;
-    const simulated_run ended = simulate(ranks, options, [&](simulated& t) {
+    const detail::simulated_run ended = simulate(ranks, options, [&](simulated& t) {
         const time_point start = t.now();
         try {
             std::vector<std::byte> out(1000), in(1000);
@@ -130,13 +130,14 @@ TEST_CASE("what is computed takes as long as the machine and the rank's slowness
 TEST_CASE("messages without content cost what others do, and touch no memory") {
     const auto took = [](bool real) {
         duration whole{};
-        const simulated_run run = run_simulated(4, {.dead_after = {}}, [&](simulated& t) {
+        const detail::simulated_run run = run_simulated(4, {.dead_after = {}}, [&](simulated& t) {
             std::vector<float> memory(real ? 1'000'000 : 0);
             const auto values = real ? std::span<float>(memory) : without_content(1'000'000);
-            collectives::all_reduce<simulated> sum(t, 1'000'000, collectives::algorithm::ring);
+            collectives::all_reduce<simulated> sum(t, 1'000'000,
+                                                   detail::collectives::algorithm::ring);
             const time_point start = t.now();
             sum.start(values, {1, 0, 0});
-            collectives::run(t, sum);
+            detail::collectives::run(t, sum);
             whole = t.now() - start;
         });
         return std::pair(whole, run.trace_hash);
@@ -155,7 +156,7 @@ TEST_CASE("a seed fixes everything that happens") {
                                  for (std::uint64_t round = 0; round < 20; ++round) {
                                      t.charge({.flops = 1e8});
                                      sum.start(values, {1, 0, round});
-                                     collectives::run(t, sum);
+                                     detail::collectives::run(t, sum);
                                  }
                                  t.agree(true);
                              })
@@ -168,7 +169,7 @@ TEST_CASE("a seed fixes everything that happens") {
 TEST_CASE("a process that ends is known to all others at once, and by name") {
     simulated_options options;
     options.faults = {network_fault::crash(2, 500ms)};
-    simulated_run run;
+    detail::simulated_run run;
     const auto found = blamed_by(4, options, &run);
     CHECK(run.ranks[2].killed);
     REQUIRE(found.size() == 3);
@@ -200,7 +201,7 @@ TEST_CASE("who waits for a rank that is missed goes on in the moment in which it
     options.heartbeat = 40ms;
     options.dead_after = 200ms;
     options.faults = {network_fault::power_loss(1, 250ms)};
-    const simulated_run run = simulate(2, options, [](simulated& t) {
+    const detail::simulated_run run = simulate(2, options, [](simulated& t) {
         std::byte in{};
         if (t.rank() == 1) return t.charge({.flops = 5e11});  // 10 s
         t.wait(t.receive(1, {1, 0, 0}, {&in, 1}));
@@ -247,11 +248,11 @@ TEST_CASE("simulated: a halt of all ranks for longer than timeout -> all go on")
                 }
             };
         };
-        const simulated_run halted = simulate(3, options, body(25s));
+        const detail::simulated_run halted = simulate(3, options, body(25s));
         CHECK_NOTHROW(halted.require_success());
         CHECK(halted.took > 3600s);
         // The time before the halt and after it counts.
-        const simulated_run late = simulate(3, options, body(40s));
+        const detail::simulated_run late = simulate(3, options, body(40s));
         CHECK_THROWS_AS(late.require_success(), peer_failure);
     }
 }
@@ -349,7 +350,7 @@ TEST_CASE("a speed of one's own that gives no time is refused where it does") {
     for (const double factor : {-1.0, std::nan(""), HUGE_VAL, 1e30}) {
         simulated_options options;
         options.slowness = [&](int, random_stream&) { return factor; };
-        const simulated_run run =
+        const detail::simulated_run run =
             simulate(1, options, [](simulated& t) { t.charge({.flops = 1e9}); });
         CHECK_THROWS_WITH_AS(run.require_success(), doctest::Contains("0 to 10^9 s are possible"),
                              invalid_option);
@@ -361,7 +362,7 @@ TEST_CASE("a pause lengthens what is computed by as long as it lasts") {
         simulated_options options;
         options.dead_after = {};
         options.faults = {network_fault::pause(1, 500ms, lasts)};
-        const simulated_run run =
+        const detail::simulated_run run =
             run_simulated(2, options, [](simulated& t) { t.charge({.flops = 50e9 * 10}); });
         CHECK(run.ranks[0].at == 10s);
         CHECK(run.ranks[1].at == 10s + lasts);

@@ -36,7 +36,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-std::shared_ptr<const tcp_security> secret_of(const std::string& text) {
+std::shared_ptr<const detail::tcp_security> secret_of(const std::string& text) {
     return pre_shared_key::from_text(text, "a test");
 }
 
@@ -98,9 +98,9 @@ meeting_of_two meet(secure_session& client, secure_session& server) {
     return end;
 }
 
-meeting_of_two meet(const tcp_security& of_client, const std::string& job_of_client, int own,
-                    int peer, const tcp_security& of_server, const std::string& job_of_server,
-                    int listening) {
+meeting_of_two meet(const detail::tcp_security& of_client, const std::string& job_of_client,
+                    int own, int peer, const detail::tcp_security& of_server,
+                    const std::string& job_of_server, int listening) {
     const wired pair;
     const auto client = of_client.connect(pair.client, job_of_client, own, peer);
     const auto server = of_server.accept(pair.server, job_of_server, listening, {});
@@ -607,7 +607,7 @@ TEST_CASE("secret in a file: a directory, socket, device, empty or open FIFO -> 
 
 TEST_CASE("ranks with different secrets never join, and both say what it may be") {
     struct pair {
-        std::shared_ptr<const tcp_security> leaders, followers;
+        std::shared_ptr<const detail::tcp_security> leaders, followers;
         const char* told;  // by the follower
     };
     const pair pairs[] = {
@@ -655,7 +655,7 @@ TEST_CASE("ranks with different secrets never join, and both say what it may be"
 
 TEST_CASE("join: secrets differ -> both say so at the first refusal, once") {
     struct pair {
-        std::shared_ptr<const tcp_security> leaders, followers;
+        std::shared_ptr<const detail::tcp_security> leaders, followers;
         const char *by_leader, *by_follower;
     };
     const pair pairs[] = {
@@ -703,7 +703,7 @@ TEST_CASE("join: secrets differ -> both say so at the first refusal, once") {
 
 TEST_CASE("a rank that dies at any of its connections, once all have met, is named by all others") {
     /// Throws at one of them, in the order in which they come.
-    class fragile final : public tcp_security {
+    class fragile final : public detail::tcp_security {
     public:
         explicit fragile(int connection) : left_(connection) {}
         std::unique_ptr<secure_session> connect(int handle, const std::string& job, int own,
@@ -724,7 +724,7 @@ TEST_CASE("a rank that dies at any of its connections, once all have met, is nam
         void pass() const {
             if (--left_ == 0) throw std::runtime_error("planned");
         }
-        std::shared_ptr<const tcp_security> inner_ = secret_of(one_secret);
+        std::shared_ptr<const detail::tcp_security> inner_ = secret_of(one_secret);
         mutable int left_;
     };
 

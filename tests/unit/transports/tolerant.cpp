@@ -54,7 +54,7 @@ TEST_CASE("a rank that dies and comes again ends nobody else's work") {
     simulated_options options;
     options.faults = {network_fault::crash(1, 2s), network_fault::restart(1, 5s)};
     std::vector<std::string> heard;
-    const simulated_run run = simulate(3, options, [&](simulated& t) {
+    const detail::simulated_run run = simulate(3, options, [&](simulated& t) {
         if (t.rank() == 0) {
             heard = heard_by_0(t);
             return;

@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "sotto/core/random.hpp"
-#include "sotto/wire/prefix_code.hpp"
+#include "sotto/wire/detail/coding/prefix_code.hpp"
 
 using namespace sotto;
 using namespace sotto::wire;
+using namespace sotto::detail::wire;
 
 TEST_CASE("a table knows the code that every number begins with, and no number without one") {
     random_stream random(3);

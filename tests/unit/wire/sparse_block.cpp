@@ -124,8 +124,8 @@ TEST_CASE("a block with more entries than elements, or than there is room for, i
     CHECK_FALSE(decode_sparse(in, 50, indices, values));
     CHECK_FALSE(decode_sparse({}, 100, indices, values));
     bytes huge;
-    append_varint(huge, ~std::uint64_t{3});
-    CHECK_FALSE(decode_sparse(huge, index_code_n_max, indices, values));
+    detail::wire::append_varint(huge, ~std::uint64_t{3});
+    CHECK_FALSE(decode_sparse(huge, detail::wire::index_code_n_max, indices, values));
 }
 
 TEST_CASE("a format that does not exist is refused") {
@@ -203,7 +203,8 @@ TEST_CASE("the paper's sizes follow from its format, and ours are smaller") {
 
         for (const value_format format : {value_format::fp32, value_format::fp16}) {
             bytes out;
-            const coded_indices coded = encode_sparse(weights, indices, values, format, out);
+            const detail::wire::coded_indices coded =
+                encode_sparse(weights, indices, values, format, out);
             const double index_bits = static_cast<double>(coded.bits) / entries;
             const auto value_bits = 8 * bytes_per_value(format);
             CHECK(index_bits < 11.5);  // log2 C(n, n/1000) is 11.41 an entry

@@ -1,0 +1,167 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/detail/memory/sort_stably.hpp"
+
+namespace sotto::detail::checkpoint {
+
+/// The element types of the safetensors format.
+///   boolean  a byte, 0 or 1
+///   u8       unsigned, 8 bits
+///   i8       with a sign, 8 bits
+///   f8_e5m2  floating point, 5 bits of exponent and 2 of fraction
+///   f8_e4m3  floating point, 4 bits of exponent and 3 of fraction
+///   i16      with a sign, 16 bits
+///   u16      unsigned, 16 bits
+///   f16      IEEE 754 half precision
+///   bf16     the upper half of an f32
+///   i32      with a sign, 32 bits
+///   u32      unsigned, 32 bits
+///   f32      a float
+///   i64      with a sign, 64 bits
+///   u64      unsigned, 64 bits
+///   f64      a double
+enum class dtype : std::uint8_t {
+    boolean,
+    u8,
+    i8,
+    f8_e5m2,
+    f8_e4m3,
+    i16,
+    u16,
+    f16,
+    bf16,
+    i32,
+    u32,
+    f32,
+    i64,
+    u64,
+    f64
+};
+
+struct dtype_facts {
+    std::string_view name;
+    std::int64_t bytes;
+};
+inline constexpr std::array<dtype_facts, 15> dtypes{{{"BOOL", 1},
+                                                     {"U8", 1},
+                                                     {"I8", 1},
+                                                     {"F8_E5M2", 1},
+                                                     {"F8_E4M3", 1},
+                                                     {"I16", 2},
+                                                     {"U16", 2},
+                                                     {"F16", 2},
+                                                     {"BF16", 2},
+                                                     {"I32", 4},
+                                                     {"U32", 4},
+                                                     {"F32", 4},
+                                                     {"I64", 8},
+                                                     {"U64", 8},
+                                                     {"F64", 8}}};
+
+/// As the format spells it: "F32", "BF16", ...
+inline std::string_view name_of(dtype type) noexcept {
+    return dtypes[static_cast<std::size_t>(type)].name;
+}
+/// Bytes of one element.
+inline std::int64_t bytes_of_element(dtype type) noexcept {
+    return dtypes[static_cast<std::size_t>(type)].bytes;
+}
+/// The type that the format spells so; nothing for other texts.
+inline std::optional<dtype> dtype_named(std::string_view name) noexcept {
+    for (std::size_t i = 0; i < dtypes.size(); ++i)
+        if (dtypes[i].name == name) return static_cast<dtype>(i);
+    return std::nullopt;
+}
+
+/// A tensor of a file: its elements are bytes begin..end-1 of the data, row-major, little endian.
+struct tensor_entry {
+    std::string name;                 // unique in its file
+    dtype type = dtype::f32;          // of its elements
+    std::vector<std::int64_t> shape;  // extents, the slowest first
+    std::int64_t begin = 0;           // its first byte in the data
+    std::int64_t end = 0;             // one past its last byte in the data
+    std::int64_t at = 0;              // byte of the file where its name stands
+
+    /// Bytes of its elements.
+    std::int64_t size_bytes() const noexcept { return end - begin; }
+};
+
+/// What a safetensors file says of itself before its data.
+///   wire    64 bits, little endian: the length N of the header; N bytes of JSON, an object that
+///           holds {"dtype", "shape", "data_offsets": [begin, end]} for each tensor by name, and
+///           under "__metadata__" strings by name; the data, without gaps from the first tensor to
+///           the end of the file. Ours are at most 16 MiB long and padded by blanks to a multiple
+///           of 8 bytes
+///   source  the safetensors format, github.com/huggingface/safetensors, README
+struct file_header {
+    /// of the number that says how long the header is
+    static constexpr std::int64_t length_bytes = 8;
+    /// of a header's JSON at most
+    static constexpr std::int64_t json_bytes_max = std::int64_t{1} << 24;
+    static constexpr std::int64_t rank_max = 16;        // extents of a tensor at most
+    static constexpr std::int64_t metadata_max = 4096;  // entries of "__metadata__" at most
+
+    std::vector<tensor_entry> tensors;                          // in the order of their data
+    std::vector<std::pair<std::string, std::string>> metadata;  // in the order of the file
+    std::int64_t data_begin = 0;                                // bytes of the file before its data
+
+    /// Bytes of the data.
+    std::int64_t data_bytes() const noexcept { return tensors.empty() ? 0 : tensors.back().end; }
+    /// Bytes of the whole file that this header belongs to.
+    std::int64_t file_bytes() const noexcept { return data_begin + data_bytes(); }
+
+    /// The text under this name; null if there is none.
+    const std::string* metadata_named(std::string_view name) const noexcept {
+        for (const auto& [key, value] : metadata)
+            if (key == name) return &value;
+        return nullptr;
+    }
+};
+
+/// Tensors of a header by name.
+///   cost    the names are sorted once; a look-up is a binary search
+class entry_index {
+public:
+    /// Keeps a reference to the header.
+    explicit entry_index(const file_header& header)
+        : header_(&header), order_(header.tensors.size()) {
+        std::iota(order_.begin(), order_.end(), std::size_t{0});
+        sotto::detail::sort_stably(order_,
+                                   [&](std::size_t a, std::size_t b) { return name(a) < name(b); });
+    }
+
+    /// Its number in the order of the data.
+    std::optional<std::size_t> find(std::string_view wanted) const noexcept {
+        const auto found =
+            std::lower_bound(order_.begin(), order_.end(), wanted,
+                             [&](std::size_t a, std::string_view b) { return name(a) < b; });
+        if (found == order_.end() || name(*found) != wanted) return std::nullopt;
+        return *found;
+    }
+
+    /// A tensor whose name another one before it has, if there is one.
+    std::optional<std::size_t> duplicate() const noexcept {
+        for (std::size_t i = 1; i < order_.size(); ++i)
+            if (name(order_[i - 1]) == name(order_[i])) return order_[i];
+        return std::nullopt;
+    }
+
+private:
+    std::string_view name(std::size_t i) const noexcept { return header_->tensors[i].name; }
+
+    const file_header* header_;
+    std::vector<std::size_t> order_;
+};
+
+}  // namespace sotto::detail::checkpoint

@@ -1,0 +1,253 @@
+#pragma once
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
+#include "sotto/core/detail/files/descriptor.hpp"
+#include "sotto/core/detail/files/file_kind.hpp"
+#include "sotto/core/detail/files/input_file.hpp"
+#include "sotto/core/detail/processes/periodic_task.hpp"
+
+namespace sotto::detail::checkpoint {
+
+/// The calls by which checkpoints reach a disk. Each puts into `why` how it failed, or clears it;
+/// none throws for a failure of the system. Whoever wants to see what a crash or a full disk would
+/// leave brings a layer of their own.
+///   place(path) -> path              the regular file that a file of this name takes the place
+///                                    of, whether it exists or not: links are followed. A device,
+///                                    FIFO, socket or folder of that name is a failure
+///   create(path) -> int              a file for writing, empty whether it was there or not
+///   create_new(path) -> int          the same, but errc::file_exists if there is one of this name
+///   open(path) -> int                a regular file for reading; anything else is refused at once,
+///                                    as a FIFO, whose writer would be waited for
+///   write(file, bytes) -> int64      appends; how many bytes were taken: fewer are no failure
+///   read(file, offset, bytes) -> int64   how many were got: fewer are no failure, 0 is the end
+///   size(file) -> int64
+///   sync(file)                       returns when what was written survives a loss of power
+///   close(file)
+///   rename(from, to)                 takes the place of `to`, at once or not at all
+///   remove(path)
+///   make_folder(path)                with those above it, where they are missing
+///   sync_folder(path)                as sync, for what was created, renamed and removed in it
+///   list(path) -> vector<string>     the names of what is in a folder, in any order
+///   lock(path) -> int                a folder, for this process alone until it unlocks it or ends;
+///                                    errc::resource_unavailable_try_again, at once, if it is
+///                                    another's
+///   unlock(lock)
+///   touch(path)                      makes the present the time at which the file was changed
+///   changed(path) -> nanoseconds     that time, by the clock of the disk
+///   identity(folder) -> uint64       its number on its disk (inode): a copy has another one
+///   disk_now(folder) -> nanoseconds  the present by that clock, which other machines share
+///   now() -> time_point              the present by a clock of this machine that only moves
+///                                    forward
+///   pause(duration)                  returns after so long
+///   every(period, task) -> shared_ptr<void>  calls the task once a period, beside what the caller
+///                                    does, while the pointer lives
+template <class F>
+concept file_system = requires(F& files, const std::filesystem::path& path, int file, byte_view out,
+                               mutable_byte_view in, std::int64_t offset, std::error_code& why) {
+    { files.place(path, why) } -> std::same_as<std::filesystem::path>;
+    { files.create(path, why) } -> std::same_as<int>;
+    { files.open(path, why) } -> std::same_as<int>;
+    { files.write(file, out, why) } -> std::same_as<std::int64_t>;
+    { files.read(file, offset, in, why) } -> std::same_as<std::int64_t>;
+    { files.size(file, why) } -> std::same_as<std::int64_t>;
+    files.sync(file, why);
+    files.close(file, why);
+    files.rename(path, path, why);
+    files.remove(path, why);
+    files.make_folder(path, why);
+    files.sync_folder(path, why);
+    { files.list(path, why) } -> std::same_as<std::vector<std::string>>;
+    { files.lock(path, why) } -> std::same_as<int>;
+    files.unlock(file);
+    { files.create_new(path, why) } -> std::same_as<int>;
+    files.touch(path, why);
+    { files.changed(path, why) } -> std::same_as<std::chrono::nanoseconds>;
+    { files.disk_now(path, why) } -> std::same_as<std::chrono::nanoseconds>;
+    { files.identity(path, why) } -> std::same_as<std::uint64_t>;
+    { files.now() } -> std::same_as<time_point>;
+    files.pause(duration());
+    { files.every(duration(), std::function<void()>()) } -> std::same_as<std::shared_ptr<void>>;
+};
+
+/// The system's own files.
+class posix_files {
+    static auto again(auto&& call) noexcept { return sotto::detail::uninterrupted(call); }
+
+    template <class Result>
+    static Result checked(Result result, std::error_code& why) noexcept {
+        if (result < 0)
+            why.assign(errno, std::generic_category());
+        else
+            why.clear();
+        return result;
+    }
+
+public:
+    std::filesystem::path place(const std::filesystem::path& path, std::error_code& why) {
+        return sotto::detail::replaceable(path, why);
+    }
+    /// Not blocking, and no link is followed: what another process left under this name is not
+    /// waited for.
+    int create(const std::filesystem::path& path, std::error_code& why) noexcept {
+        sotto::detail::descriptor file = sotto::detail::open_file(
+            path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOFOLLOW);
+        struct ::stat facts {};
+        checked(file ? ::fstat(file.handle(), &facts) : -1, why);
+        if (!why) why = sotto::detail::why_not_regular(facts);
+        return why ? -1 : file.release();
+    }
+    int open(const std::filesystem::path& path, std::error_code& why) noexcept {
+        return sotto::detail::open_regular(path.c_str(), why).release();
+    }
+    std::int64_t write(int file, byte_view out, std::error_code& why) noexcept {
+        return checked(again([&] { return ::write(file, out.data(), out.size()); }), why);
+    }
+    std::int64_t read(int file, std::int64_t offset, mutable_byte_view in,
+                      std::error_code& why) noexcept {
+        return checked(sotto::detail::uninterrupted(
+                           [&] { return ::pread(file, in.data(), in.size(), offset); }),
+                       why);
+    }
+    std::int64_t size(int file, std::error_code& why) noexcept {
+        struct ::stat facts {};
+        checked(::fstat(file, &facts), why);
+        return why ? 0 : std::int64_t{facts.st_size};
+    }
+    void sync(int file, std::error_code& why) noexcept {
+        checked(again([&] { return ::fsync(file); }), why);
+    }
+    /// Linux has closed the file also where it says EINTR.
+    void close(int file, std::error_code& why) noexcept {
+        const int result = ::close(file);
+        checked(result != 0 && errno == EINTR ? 0 : result, why);
+    }
+    void rename(const std::filesystem::path& from, const std::filesystem::path& to,
+                std::error_code& why) noexcept {
+        std::filesystem::rename(from, to, why);
+    }
+    void remove(const std::filesystem::path& path, std::error_code& why) noexcept {
+        std::filesystem::remove(path, why);
+    }
+
+    /// A folder made here is in the folder above it after a loss of power, too.
+    void make_folder(const std::filesystem::path& path, std::error_code& why) {
+        if (path.empty()) return why.clear();
+        const struct ::stat there = sotto::detail::facts_of_path(path.c_str(), why);
+        if (!why && S_ISDIR(there.st_mode)) return;
+        if (!why) why = std::make_error_code(std::errc::not_a_directory);
+        if (why != std::errc::no_such_file_or_directory) return;
+        const std::filesystem::path above = path.parent_path();
+        if (above != path) make_folder(above, why);
+        if (why) return;
+        if (path.filename().empty()) return;  // "folder/": made as "folder"
+        std::filesystem::create_directory(path, why);
+        if (!why) sync_folder(above.empty() ? "." : above, why);
+    }
+
+    /// Some file systems (CIFS, FUSE, 9p) cannot sync a folder: there is nothing more to be done.
+    void sync_folder(const std::filesystem::path& path, std::error_code& why) noexcept {
+        const int folder = open_folder(path, why);
+        if (why) return;
+        sync(folder, why);
+        if (why == std::errc::invalid_argument || why == std::errc::not_supported) why.clear();
+        ::close(folder);
+    }
+
+    /// Where a file system has no locks (some network ones), everybody gets one.
+    int lock(const std::filesystem::path& path, std::error_code& why) noexcept {
+        const int folder = open_folder(path, why);
+        if (why) return -1;
+        checked(again([&] { return ::flock(folder, LOCK_EX | LOCK_NB); }), why);
+        if (why == std::errc::operation_would_block) {
+            ::close(folder);
+            return -1;
+        }
+        why.clear();
+        return folder;
+    }
+    void unlock(int folder) noexcept { ::close(folder); }
+
+    int create_new(const std::filesystem::path& path, std::error_code& why) noexcept {
+        return checked(
+            sotto::detail::open_file(path.c_str(), O_WRONLY | O_CREAT | O_EXCL).release(), why);
+    }
+    void touch(const std::filesystem::path& path, std::error_code& why) noexcept {
+        checked(::utimensat(AT_FDCWD, path.c_str(), nullptr, 0), why);
+    }
+    /// The file is opened: NFS asks the server then, and believes what it remembers otherwise.
+    std::chrono::nanoseconds changed(const std::filesystem::path& path,
+                                     std::error_code& why) noexcept {
+        return changed_at(sotto::detail::open_regular(path.c_str(), why), why);
+    }
+    /// That of a new file, which is removed at once.
+    std::chrono::nanoseconds disk_now(const std::filesystem::path& folder, std::error_code& why) {
+        static std::atomic<std::uint64_t> count = 0;
+        const std::filesystem::path probe =
+            folder / (".time-" + std::to_string(::getpid()) + "-" +
+                      std::to_string(std::random_device()()) + "-" + std::to_string(++count));
+        sotto::detail::descriptor file =
+            sotto::detail::open_file(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL);
+        checked(file.handle(), why);
+        const auto present = changed_at(std::move(file), why);
+        std::error_code ignored;
+        if (!why) std::filesystem::remove(probe, ignored);
+        return present;
+    }
+    std::uint64_t identity(const std::filesystem::path& folder, std::error_code& why) noexcept {
+        return sotto::detail::facts_of_path(folder.c_str(), why).st_ino;
+    }
+    time_point now() const noexcept { return std::chrono::steady_clock::now(); }
+    void pause(duration length) const { std::this_thread::sleep_for(length); }
+    std::shared_ptr<void> every(duration period, std::function<void()> task) const {
+        return std::make_shared<sotto::detail::periodic_task>(
+            "checkpoints: a thread that shows that this process lives", period, std::move(task));
+    }
+
+    std::vector<std::string> list(const std::filesystem::path& path, std::error_code& why) {
+        std::vector<std::string> names;
+        auto entry = std::filesystem::directory_iterator(path, why);
+        while (!why && entry != std::filesystem::directory_iterator()) {
+            names.push_back(entry->path().filename().string());
+            entry.increment(why);
+        }
+        return names;
+    }
+
+private:
+    static std::chrono::nanoseconds changed_at(const sotto::detail::descriptor& file,
+                                               std::error_code& why) noexcept {
+        struct ::stat facts {};
+        if (!why) checked(::fstat(file.handle(), &facts), why);
+        return std::chrono::seconds(facts.st_mtim.tv_sec) +
+               std::chrono::nanoseconds(facts.st_mtim.tv_nsec);
+    }
+    static int open_folder(const std::filesystem::path& path, std::error_code& why) noexcept {
+        return checked(sotto::detail::open_file(path.c_str(), O_RDONLY | O_DIRECTORY).release(),
+                       why);
+    }
+};
+static_assert(file_system<posix_files>);
+
+}  // namespace sotto::detail::checkpoint

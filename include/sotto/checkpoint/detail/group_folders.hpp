@@ -1,0 +1,60 @@
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "sotto/checkpoint/detail/file_system.hpp"
+
+namespace sotto::detail::checkpoint {
+
+// A folder in which groups meet has one for each: FOLDER/group-0, FOLDER/group-1, ... What a group
+// publishes is in a folder inside it, FOLDER/group-0/models, so that its training's checkpoints may
+// be in FOLDER/group-0: neither counts, removes or locks what is the other's. FOLDER/group-0/writer
+// is empty: whoever publishes all along has it locked.
+
+/// What the name of a group's folder begins with.
+inline constexpr std::string_view group_prefix = "group-";
+
+/// Where everything of one group lies.
+inline std::filesystem::path group_folder(const std::filesystem::path& folder, int group) {
+    return folder / std::string(group_prefix).append(std::to_string(group));
+}
+
+/// Where the models of a group are that others read.
+inline std::filesystem::path models_folder(const std::filesystem::path& folder, int group) {
+    return group_folder(folder, group) / "models";
+}
+
+/// What is locked as long as a group has a writer.
+inline std::filesystem::path writer_folder(const std::filesystem::path& folder, int group) {
+    return group_folder(folder, group) / "writer";
+}
+
+/// The group of the name of a group's folder; nothing for other names.
+inline std::optional<int> group_of(std::string_view name) {
+    if (!name.starts_with(group_prefix)) return std::nullopt;
+    const std::string_view digits = name.substr(group_prefix.size());
+    int group = 0;
+    const auto [end, why] = std::from_chars(digits.data(), digits.data() + digits.size(), group);
+    if (why != std::errc{} || group < 0 || std::to_string(group) != digits) return std::nullopt;
+    return group;
+}
+
+/// The groups that have a folder in this one, ascending.
+template <file_system Files>
+std::vector<int> groups_in(Files& files, const std::filesystem::path& folder,
+                           std::error_code& why) {
+    std::vector<int> groups;
+    for (const std::string& name : files.list(folder, why))
+        if (const auto group = group_of(name)) groups.push_back(*group);
+    std::ranges::sort(groups);
+    return groups;
+}
+
+}  // namespace sotto::detail::checkpoint

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sotto/collectives/detail/plan.hpp"
+#include "sotto/collectives/detail/planned.hpp"
+#include "sotto/collectives/ring.hpp"
+#include "sotto/transports/transport.hpp"
+
+/// What all ranks do together: sums, gatherings, broadcasts and barriers over any transport.
+namespace sotto::detail::collectives {
+
+/// The second half of a ring, of values of any type: nothing is added.
+struct all_gather_plan : ring_plan {
+    static constexpr bool adds = false;
+    constexpr all_gather_plan(int rank, int world) noexcept
+        : ring_plan(rank, world, phases::all_gather) {}
+};
+
+/// Every rank has one part of n values and ends with all: what reduce_scatter leaves, put together
+/// again.
+///   shape   n values in place; before, rank r has part r = owned(n)
+///   cost    N-1 steps, all values sent but those of one part
+template <transport Transport, class Value = float>
+class all_gather_parts : public planned<Transport, all_gather_plan, Value> {
+public:
+    /// For at most so many values.
+    all_gather_parts(Transport& through, std::int64_t size_max)
+        : planned<Transport, all_gather_plan, Value>(
+              through, all_gather_plan(through.rank(), through.size()), size_max),
+          rank_(through.rank()),
+          world_(through.size()) {}
+
+    /// The values that this rank has before.
+    range owned(std::int64_t n) const noexcept { return part_of(n, world_, rank_); }
+
+private:
+    int rank_;
+    int world_;
+};
+
+}  // namespace sotto::detail::collectives

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sotto/collectives/detail/plan.hpp"
+#include "sotto/collectives/detail/planned.hpp"
+#include "sotto/collectives/ring.hpp"
+#include "sotto/transports/transport.hpp"
+#include "sotto/wire/value_format.hpp"
+
+namespace sotto::detail::collectives {
+
+/// Adds up floats over all ranks and leaves each rank its own part of the sum: the first half of a
+/// ring.
+///   shape   n floats in place; rank r ends with the sum of part r = owned(n), the rest holds
+///           partial sums
+///   cost    N-1 steps, all values sent but those of one part
+template <transport Transport>
+class reduce_scatter : public planned<Transport, ring_plan> {
+public:
+    /// For at most so many values, the same on all ranks; so is the format.
+    reduce_scatter(Transport& through, std::int64_t size_max,
+                   wire::value_format format = wire::value_format::fp32)
+        : planned<Transport, ring_plan>(
+              through, ring_plan(through.rank(), through.size(), ring_plan::phases::reduce_scatter),
+              size_max, format),
+          rank_(through.rank()),
+          world_(through.size()) {}
+
+    /// The values whose sum this rank has afterwards.
+    range owned(std::int64_t n) const noexcept { return part_of(n, world_, rank_); }
+
+private:
+    int rank_;
+    int world_;
+};
+
+}  // namespace sotto::detail::collectives

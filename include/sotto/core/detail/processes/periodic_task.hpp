@@ -1,0 +1,66 @@
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "sotto/core/clock.hpp"
+#include "sotto/core/detail/processes/owner_process.hpp"
+#include "sotto/core/detail/processes/thread.hpp"
+
+namespace sotto::detail {
+
+/// Calls a task once in every period, in a thread of its own that sleeps in between and handles no
+/// signals. The first call is a period after the start.
+///   cost    a thread and one wake-up a period
+///   errors  io_failure: the thread cannot be started
+class periodic_task {
+public:
+    /// `which` names the thread in errors. The task must not throw.
+    periodic_task(const std::string& which, duration period, std::function<void()> task)
+        : state_(std::make_unique<state>()) {
+        (*state_)->task = std::move(task);
+        (*state_)->thread =
+            start_thread(which, [own = state_->get(), period] { own->run(period); });
+    }
+    periodic_task(const periodic_task&) = delete;
+    periodic_task& operator=(const periodic_task&) = delete;
+    /// Waits for a call that has begun. In a child of fork(), which has no such thread, nothing is
+    /// done.
+    ~periodic_task() = default;
+
+private:
+    struct state {
+        ~state() {
+            {
+                const std::lock_guard lock(mutex);
+                ends = true;
+            }
+            ended.notify_all();
+            if (thread.joinable()) thread.join();
+        }
+
+        void run(duration period) {
+            std::unique_lock lock(mutex);
+            while (!ended.wait_for(lock, period, [&] { return ends; })) {
+                lock.unlock();
+                task();
+                lock.lock();
+            }
+        }
+
+        std::function<void()> task;
+        std::mutex mutex;
+        std::condition_variable ended;
+        bool ends = false;
+        std::thread thread;
+    };
+
+    owned_by_process<std::unique_ptr<state>> state_;
+};
+
+}  // namespace sotto::detail

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <csignal>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "sotto/core/detail/files/read_text.hpp"
+
+namespace sotto::detail {
+
+/// What is known of a process.
+///   runs     it is there; it may be halted
+///   ended    it is not there any more
+///   unknown  it is on another machine or in another container, or hidden
+enum class process_state : std::uint8_t { runs, ended, unknown };
+
+/// A process, so that another one, also of a later time, can find out whether it still runs. A
+/// number alone would not do: the system gives it to another process later.
+struct process_identity {
+    std::string host{};               // its name, for people
+    std::string boot{};               // of the machine since it was started; empty: unknown
+    std::uint64_t pid_namespace = 0;  // in which `id` is its number
+    std::int64_t id = 0;
+    std::int64_t started = 0;  // clock ticks after the boot
+
+    friend bool operator==(const process_identity&, const process_identity&) = default;
+
+    /// This process.
+    static process_identity own();
+    /// Whether that process still runs, as this one sees it.
+    static process_state state_of(const process_identity& other);
+};
+
+/// What /proc tells of a process.
+struct process_stat {
+    std::int64_t id = 0, started = 0, threads = 0;
+    char state = '?';
+};
+
+/// Reads /proc/PID/stat: "id (name) state ...", and the fields behind it. A name may contain blanks
+/// and parentheses.
+inline std::optional<process_stat> read_process_stat(std::string_view text) {
+    process_stat found;
+    const std::size_t name_end = text.rfind(')');
+    if (name_end == text.npos) return std::nullopt;
+    const auto number = [](std::string_view word, std::int64_t& into) {
+        const auto [end, why] = std::from_chars(word.data(), word.data() + word.size(), into);
+        return why == std::errc() && end == word.data() + word.size();
+    };
+    if (!number(text.substr(0, text.find(' ')), found.id)) return std::nullopt;
+    std::string_view rest = text.substr(name_end + 1);
+    constexpr int state = 3, threads = 20, started = 22;  // as proc(5) counts them
+    for (int field = state; field <= started; ++field) {
+        if (rest.empty() || rest.front() != ' ') return std::nullopt;
+        rest.remove_prefix(1);
+        const std::string_view word = rest.substr(0, rest.find_first_of(" \n"));
+        rest.remove_prefix(word.size());
+        if (field == state && word.size() == 1) found.state = word.front();
+        if (field == threads && !number(word, found.threads)) return std::nullopt;
+        if (field == started && !number(word, found.started)) return std::nullopt;
+    }
+    return found;
+}
+
+/// Whether a process has ended, but its parent does not know yet. One whose first thread alone has
+/// ended is the same, except for its other threads.
+inline bool is_dead(const process_stat& process) noexcept {
+    return process.state == 'X' || process.state == 'x' ||
+           (process.state == 'Z' && process.threads <= 1);
+}
+
+inline process_identity process_identity::own() {
+    process_identity self;
+    std::array<char, 256> name{};
+    if (::gethostname(name.data(), name.size() - 1) == 0) self.host = name.data();
+    self.id = ::getpid();
+    std::error_code why;
+    std::string boot = read_text("/proc/sys/kernel/random/boot_id", why);
+    while (!boot.empty() && boot.back() == '\n') boot.pop_back();
+    std::array<char, 64> space{};
+    const auto size = ::readlink("/proc/self/ns/pid", space.data(), space.size() - 1);
+    const std::string_view link(space.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+    if (const std::size_t at = link.find('['); at != link.npos)
+        std::from_chars(link.data() + at + 1, link.data() + link.size(), self.pid_namespace);
+    const auto stat = read_process_stat(read_text("/proc/self/stat", why));
+    // A /proc of other processes, as of another container, tells nothing.
+    if (!stat || stat->id != self.id || self.pid_namespace == 0) return self;
+    self.boot = boot;
+    self.started = stat->started;
+    return self;
+}
+
+inline process_state process_identity::state_of(const process_identity& other) {
+    const process_identity self = own();
+    if (self.boot.empty() || other.boot != self.boot || other.pid_namespace != self.pid_namespace ||
+        other.id < 1 || other.id > INT_MAX)
+        return process_state::unknown;
+    const bool is_gone = ::kill(static_cast<::pid_t>(other.id), 0) != 0 && errno == ESRCH;
+    if (is_gone) return process_state::ended;
+    std::error_code why;
+    const std::string path = "/proc/" + std::to_string(other.id) + "/stat";
+    const auto stat = read_process_stat(read_text(path.c_str(), why));
+    if (!stat) return process_state::unknown;  // hidden, or it ends at this moment
+    const bool has_ended = stat->started != other.started || is_dead(*stat);
+    return has_ended ? process_state::ended : process_state::runs;
+}
+
+}  // namespace sotto::detail

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "sotto/core/config.hpp"
+#include "sotto/core/detail/memory/large_pages.hpp"
+
+namespace sotto::detail::kernels::inline SOTTO_UNIT {
+
+/// Room for values that are written before they are read: what is never written costs addresses but
+/// no memory. It only grows, and then forgets what it held. Large room is asked for in large pages.
+template <class Value>
+class uninitialised {
+    static_assert(std::is_trivially_default_constructible_v<Value> &&
+                      std::is_trivially_destructible_v<Value>,
+                  "uninitialised: values must need no construction");
+
+public:
+    uninitialised() = default;
+    /// Takes the room over.
+    uninitialised(uninitialised&& other) noexcept
+        : values_(std::move(other.values_)), size_(std::exchange(other.size_, 0)) {}
+    /// Takes the room over.
+    uninitialised& operator=(uninitialised&& other) noexcept {
+        values_ = std::move(other.values_);
+        size_ = std::exchange(other.size_, 0);
+        return *this;
+    }
+    ~uninitialised() = default;
+
+    /// As much room, and nothing in it.
+    uninitialised(const uninitialised& other) { reserve(other.size_); }
+    /// As much room, at least, and nothing in it.
+    uninitialised& operator=(const uninitialised& other) {
+        reserve(other.size_);
+        return *this;
+    }
+
+    /// Room for so many values; what was in it is lost if it had less.
+    void reserve(std::size_t size) {
+        if (size <= size_) return;
+        values_.reset();
+        size_ = 0;
+        values_ = {memory::allocate(size), freed{size}};
+        size_ = size;
+    }
+
+    /// Where the room begins; null if there is none.
+    Value* data() noexcept { return values_.get(); }
+    /// Where the room begins; null if there is none.
+    const Value* data() const noexcept { return values_.get(); }
+    /// Values that there is room for.
+    std::size_t size() const noexcept { return size_; }
+
+private:
+    using memory = large_page_allocator<Value>;
+
+    struct freed {
+        std::size_t size = 0;
+        void operator()(Value* values) const noexcept { memory::deallocate(values, size); }
+    };
+
+    std::unique_ptr<Value, freed> values_;
+    std::size_t size_ = 0;
+};
+
+}  // namespace sotto::detail::kernels::inline SOTTO_UNIT

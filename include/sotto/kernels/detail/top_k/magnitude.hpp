@@ -1,0 +1,20 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "sotto/core/config.hpp"
+
+namespace sotto::detail::kernels::inline SOTTO_UNIT {
+
+// Magnitudes are compared as the bits of a float without its sign, which are in the order of the
+// magnitudes: denormals count whatever the processor's mode, and every NaN is above infinity.
+
+constexpr std::uint32_t magnitude_bits = 0x7FFFFFFF;
+constexpr std::uint32_t infinity_bits = 0x7F800000;
+
+constexpr std::uint32_t magnitude_of(float value) noexcept {
+    return std::bit_cast<std::uint32_t>(value) & magnitude_bits;
+}
+
+}  // namespace sotto::detail::kernels::inline SOTTO_UNIT

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace sotto::detail::launch {
+
+/// Puts a prefix before every line of a text that comes in pieces of any size, and passes on whole
+/// lines alone: so the lines of several processes share one output without mixing. A line of more
+/// than `line_bytes_max` is cut into several.
+///   memory  one line
+class line_prefixer {
+public:
+    static constexpr std::size_t line_bytes_max = 1 << 16;  // of a line without its prefix
+
+    /// What to put before every line.
+    explicit line_prefixer(std::string prefix) : prefix_(std::move(prefix)) {}
+
+    /// Appends to `out` the lines that end within this piece.
+    void take(std::string_view piece, std::string& out) {
+        while (!piece.empty()) {
+            const std::size_t end = piece.find('\n');
+            const std::size_t count =
+                (std::min)({end, piece.size(), line_bytes_max - line_.size()});
+            line_.append(piece.substr(0, count));
+            piece.remove_prefix(count);
+            if (count == end)
+                piece.remove_prefix(1);
+            else if (piece.empty())
+                return;  // the line is not over
+            put(out);
+        }
+    }
+
+    /// The text is over: appends what there is of a last line, and ends it.
+    void finish(std::string& out) {
+        if (!line_.empty()) put(out);
+    }
+
+private:
+    void put(std::string& out) {
+        out.append(prefix_).append(line_) += '\n';
+        line_.clear();
+    }
+
+    std::string prefix_;
+    std::string line_;  // begun, and not ended yet
+};
+
+}  // namespace sotto::detail::launch

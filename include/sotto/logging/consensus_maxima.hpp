@@ -1,0 +1,92 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sotto/strategies/gossip/control/fraction_of_maximum.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/detail/memory/finite.hpp"
+#include "sotto/logging/read_json_lines.hpp"
+#include "sotto/logging/detail/run_consensus.hpp"
+#include "sotto/logging/run_log.hpp"
+
+namespace sotto {
+
+/// The distance that a run's ranks had in each phase of training once it had settled, Xi_max of
+/// `fraction_of_maximum{.maxima = ...}`. The run is one that measures and does not control, such as
+/// `gossip{sgd{}, ring{}, no_control{}, none{}, adapt_then_combine{}, {.measure_every = 1}}`.
+///
+/// After a decay of the rate ranks still are as far apart as the phase before has left them, and
+/// come closer by the graph's second singular value a step; while a run warms up they are driven
+/// further apart than it keeps them. An MLP on a ring of 16, rates 0.2, 0.02 and 0.002 for 4 epochs
+/// each: the largest distances are 3.8, 2.4 and 0.17, of which the last two are left over, and the
+/// second halves of the phases have 2.8, 0.18 and 0.018. Whoever controls one phase after exact
+/// means begins it with nothing left over.
+///   math    root of the mean of Xi^2, measured exactly, over the steps of the second half of a
+///           phase; steps that were done twice count twice. Xi^2 is what stationary gossip has a
+///           constant mean of, and what the critical distance is compared with
+///   shape   from_epochs: where phases begin, in whole epochs, ascending, the first 0; a phase
+///           lasts until the next, the last until the run ends. Where a graph takes longer to
+///           settle than half a phase, something is left over: by 1 / (1 - lambda) steps it falls
+///           to about a third
+///   errors  invalid_option: from_epochs not as said; errc::malformed: a phase in whose second half
+///           no step measured, naming run and phase
+///   source  Kong et al. 2021, Consensus control for decentralized deep learning, arXiv:2102.04828
+inline std::vector<detail::recorded_maximum> consensus_maxima(const run_log& run,
+                                                              std::span<const double> from_epochs) {
+    if (from_epochs.empty() || from_epochs.front() != 0.0)
+        throw invalid_option("consensus_maxima: from_epochs has no phase that begins at epoch 0");
+    for (std::size_t i = 0; i < from_epochs.size(); ++i)
+        if (!detail::is_finite(from_epochs[i]) || from_epochs[i] != std::floor(from_epochs[i]) ||
+            from_epochs[i] > 0x1p52 || (i > 0 && from_epochs[i - 1] >= from_epochs[i]))
+            throw invalid_option("consensus_maxima: phase " + std::to_string(i) +
+                                 " begins at epoch " + std::to_string(from_epochs[i]) +
+                                 "; phases begin at whole epochs and ascend");
+    std::int64_t end = 0;  // of the run, in half epochs
+    for (const detail::half_epoch& h : run.consensus.halves) end = (std::max)(end, h.number + 1);
+
+    std::vector<detail::recorded_maximum> maxima;
+    for (std::size_t i = 0; i < from_epochs.size(); ++i) {
+        const bool is_last = i + 1 == from_epochs.size();
+        const auto from = static_cast<std::int64_t>(2.0 * from_epochs[i]);
+        const std::int64_t to =
+            is_last ? (std::max)(end, from) : static_cast<std::int64_t>(2.0 * from_epochs[i + 1]);
+        const std::int64_t settled = from + (to - from) / 2;
+        detail::measured_mean squares;
+        for (const detail::half_epoch& h : run.consensus.halves)
+            if (h.number >= settled && h.number < to) squares.merge(h.squares);
+        if (squares.count == 0)
+            throw error(errc::malformed,
+                        "consensus_maxima: run '" + run.name +
+                            "' has no distance that was measured exactly in the second half of the "
+                            "phase from epoch " +
+                            std::to_string(from / 2) + " on" +
+                            (is_last ? std::string() : ", before epoch " + std::to_string(to / 2)) +
+                            "; expected a log of gossip with gossip_options{.measure_every = 1}");
+        maxima.push_back({from_epochs[i], std::sqrt(squares.value())});
+    }
+    return maxima;
+}
+
+/// The same of the log that json_lines wrote of a run. Steps that it leaves out, by every_steps,
+/// are not seen.
+///   errors  and as read_json_lines
+inline std::vector<detail::recorded_maximum> consensus_maxima(const std::filesystem::path& log,
+                                                              std::span<const double> from_epochs) {
+    return consensus_maxima(read_json_lines(log), from_epochs);
+}
+
+/// `consensus_maxima("ring.jsonl", {0.0, 150.0, 225.0})`.
+inline std::vector<detail::recorded_maximum> consensus_maxima(
+    const std::filesystem::path& log, std::initializer_list<double> from_epochs) {
+    return consensus_maxima(log, std::span(from_epochs.begin(), from_epochs.size()));
+}
+
+}  // namespace sotto

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "sotto/trainer/reports.hpp"
+
+namespace sotto::detail {
+
+/// What some steps cost one rank: seconds, and bytes as round_report counts them. In doubles, which
+/// no sum overflows; whole numbers up to 2^53 are exact.
+struct run_costs {
+    double examples = 0.0;                                                      // of this rank
+    double load = 0.0, compute = 0.0, compress = 0.0, wait = 0.0, apply = 0.0;  // seconds
+    double exchange = 0.0, hidden = 0.0;  // while those passed: see round_report
+    double listening = 0.0;               // of compute: what teachers say
+    double dense_bytes = 0.0, message_bytes = 0.0, bytes_sent = 0.0, bytes_received = 0.0;  // bytes
+    double study_bytes = 0.0;  // of bytes_sent
+    // With the ranks that trained: examples of all of them, and what one would have sent by whole
+    // gradients: to a server those as floats, else the least that any all-reduce can, 2 (N - 1) / N
+    // of that.
+    double examples_of_all = 0.0, ring_bytes = 0.0;  // see round_report
+
+    /// All of it.
+    double seconds() const noexcept { return load + compute + compress + wait + apply; }
+
+    /// Adds what other steps cost; `times` when they stand for more of their kind.
+    void add(const run_costs& other, double times = 1.0) noexcept {
+        each(other, [times](double& sum, double part) { sum += times * part; });
+    }
+
+    friend bool operator==(const run_costs&, const run_costs&) = default;
+
+private:
+    void each(const run_costs& other, auto&& change) noexcept {
+        change(examples, other.examples);
+        change(load, other.load);
+        change(compute, other.compute);
+        change(compress, other.compress);
+        change(wait, other.wait);
+        change(apply, other.apply);
+        change(exchange, other.exchange);
+        change(hidden, other.hidden);
+        change(listening, other.listening);
+        change(dense_bytes, other.dense_bytes);
+        change(message_bytes, other.message_bytes);
+        change(bytes_sent, other.bytes_sent);
+        change(bytes_received, other.bytes_received);
+        change(study_bytes, other.study_bytes);
+        change(examples_of_all, other.examples_of_all);
+        change(ring_bytes, other.ring_bytes);
+    }
+};
+
+/// Of one round.
+inline run_costs costs_of(const round_report& round) noexcept {
+    return {.examples = static_cast<double>(round.examples),
+            .load = in_seconds(round.load),
+            .compute = in_seconds(round.compute),
+            .compress = in_seconds(round.compress),
+            .wait = in_seconds(round.wait),
+            .apply = in_seconds(round.apply),
+            .exchange = in_seconds(round.exchange),
+            .hidden = in_seconds(round.hidden),
+            .listening = in_seconds(round.taught.listening),
+            .dense_bytes = static_cast<double>(round.dense_bytes),
+            .message_bytes = static_cast<double>(round.message_bytes),
+            .bytes_sent = static_cast<double>(round.bytes_sent),
+            .bytes_received = static_cast<double>(round.bytes_received),
+            .study_bytes = static_cast<double>(round.study_bytes)};
+}
+
+}  // namespace sotto::detail

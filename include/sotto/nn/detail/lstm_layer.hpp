@@ -1,0 +1,148 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "sotto/core/layout.hpp"
+#include "sotto/kernels/detail/nn/gates.hpp"
+#include "sotto/nn/detail/blas.hpp"
+#include "sotto/nn/blueprint.hpp"
+#include "sotto/nn/detail/buffer.hpp"
+#include "sotto/nn/detail/rows.hpp"
+
+namespace sotto::detail::nn {
+
+/// One layer of an lstm, on sequences side by side: all rows of position 0, one for each sequence,
+/// then all of position 1. A position's rows are then one matrix, the rows of all positions another
+/// one, and what a weight gets from all positions is one product.
+class lstm_layer {
+public:
+    lstm_layer(std::int64_t inputs, std::int64_t hidden, nn::start start,
+               sotto::nn::blueprint& plan)
+        : inputs_(inputs), hidden_(hidden) {
+        const std::string name = plan.name("lstm");
+        const std::int64_t gates = 4 * hidden;
+        input_weight_ = plan.add_weight(name + ".input", {gates, inputs}, start, inputs, gates);
+        state_weight_ = plan.add_weight(name + ".state", {gates, hidden}, start, hidden, gates);
+        bias_ = plan.add_bias(name, gates);
+        // Forget gates that are rather open let gradients through from the first step on.
+        plan.start_at(bias_, hidden, hidden, 1.0);
+    }
+
+    std::int64_t inputs() const noexcept { return inputs_; }
+    std::int64_t hidden() const noexcept { return hidden_; }
+
+    /// What forward returned for as many rows.
+    std::span<const float> out(std::int64_t rows) const noexcept {
+        return out_.first(rows * hidden_);
+    }
+
+    /// From rows x inputs to rows x hidden; `batch` rows for each position.
+    std::span<const float> forward(std::span<const float> parameters, std::span<const float> in,
+                                   std::int64_t batch) {
+        const std::int64_t rows = static_cast<std::int64_t>(in.size()) / inputs_;
+        const std::int64_t cells = batch * hidden_;
+        const std::span<float> gates = gates_.take(rows * 4 * hidden_);
+        const std::span<float> cell = cell_.take(rows * hidden_);
+        const std::span<float> squashed = squashed_.take(rows * hidden_);
+        const std::span<float> out = out_.take(rows * hidden_);
+        multiply({in, rows, inputs_}, input_weight(parameters).transpose(),
+                 {gates, rows, 4 * hidden_});
+        for (std::int64_t first = 0; first < rows; first += batch) {
+            const std::int64_t at = first * hidden_;
+            const std::span<float> here = part(gates, 4 * at, 4 * cells);
+            if (first > 0)
+                multiply({part(out, at - cells, cells), batch, hidden_},
+                         state_weight(parameters).transpose(), {here, batch, 4 * hidden_}, 1.0f);
+            kernels::lstm_forward({.hidden = hidden_,
+                                   .bias = bias_.of(parameters),
+                                   .gates = here,
+                                   .cell_before = before(cell, at, cells),
+                                   .cell = part(cell, at, cells),
+                                   .squashed = part(squashed, at, cells),
+                                   .out = part(out, at, cells)});
+        }
+        return out;
+    }
+
+    /// `out_gradient` is also where each position's gradient is gathered. Writes rows x inputs to
+    /// `in_gradient` unless that is empty.
+    void backward(std::span<const float> parameters, std::span<const float> in,
+                  std::span<float> out_gradient, std::int64_t batch,
+                  std::span<float> gates_gradient, std::span<float> in_gradient,
+                  std::span<float> gradient, auto&& on_ready) {
+        const std::int64_t rows = static_cast<std::int64_t>(in.size()) / inputs_;
+        const std::int64_t cells = batch * hidden_, gates = 4 * hidden_;
+        const std::span<float> bias = bias_.of(gradient);
+        const std::span<float> cell_gradient = cell_gradient_.take(cells);
+        std::fill(bias.begin(), bias.end(), 0.0f);
+        std::fill(cell_gradient.begin(), cell_gradient.end(), 0.0f);
+        for (std::int64_t first = rows - batch; first >= 0 && batch > 0; first -= batch) {
+            const std::int64_t at = first * hidden_;
+            const std::span<float> here = part(gates_gradient, 4 * at, 4 * cells);
+            kernels::lstm_backward({.hidden = hidden_,
+                                    .gates = part(gates_.first(rows * gates), 4 * at, 4 * cells),
+                                    .cell_before = before(cell_.first(rows * hidden_), at, cells),
+                                    .squashed = part(squashed_.first(rows * hidden_), at, cells),
+                                    .out_gradient = part(out_gradient, at, cells),
+                                    .cell_gradient = cell_gradient,
+                                    .gates_gradient = here});
+            for (std::int64_t i = 0; i < batch; ++i)
+                add_row(here.data() + i * gates, bias.data(), gates);
+            if (first > 0)
+                multiply({here, batch, gates}, state_weight(parameters),
+                         {part(out_gradient, at - cells, cells), batch, hidden_}, 1.0f);
+        }
+        on_ready(std::as_const(bias_));
+
+        // Every position but the first has the one before it as its state.
+        const std::int64_t later = rows - batch;
+        const matrix<const float> after{part(gates_gradient, 4 * cells, gates * later), later,
+                                        gates};
+        multiply(after.transpose(), {out_.first(later * hidden_), later, hidden_},
+                 {state_weight_.of(gradient), gates, hidden_});
+        on_ready(std::as_const(state_weight_));
+
+        const matrix<const float> all{gates_gradient.first(static_cast<std::size_t>(rows * gates)),
+                                      rows, gates};
+        multiply(all.transpose(), {in, rows, inputs_},
+                 {input_weight_.of(gradient), gates, inputs_});
+        on_ready(std::as_const(input_weight_));
+
+        if (!in_gradient.empty())
+            multiply(all, input_weight(parameters), {in_gradient, rows, inputs_});
+    }
+
+private:
+    template <class T>
+    static std::span<T> part(std::span<T> all, std::int64_t first, std::int64_t count) {
+        return all.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+    }
+    static std::span<const float> before(std::span<const float> cell, std::int64_t at,
+                                         std::int64_t cells) {
+        return at == 0 ? std::span<const float>{} : part(cell, at - cells, cells);
+    }
+    matrix<const float> input_weight(std::span<const float> parameters) const {
+        return {input_weight_.of(parameters), 4 * hidden_, inputs_};
+    }
+    matrix<const float> state_weight(std::span<const float> parameters) const {
+        return {state_weight_.of(parameters), 4 * hidden_, hidden_};
+    }
+
+    std::int64_t inputs_;
+    std::int64_t hidden_;
+    tensor input_weight_;
+    tensor state_weight_;
+    tensor bias_;
+    buffer<> gates_;     // after their functions
+    buffer<> cell_;      // c
+    buffer<> squashed_;  // tanh c
+    buffer<> out_;       // h
+    buffer<> cell_gradient_;
+};
+
+}  // namespace sotto::detail::nn

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace sotto::detail::nn {
+
+// Rows of small images are 8 to 30 floats long: a call of memmove for each costs more than the
+// copy. Eight at a time through a local array are vector moves without a call and without a
+// question of overlap.
+inline constexpr std::int64_t row_step = 8;
+using row_part = std::array<float, row_step>;
+
+inline row_part load_part(const float* from) noexcept {
+    row_part part;
+    std::memcpy(part.data(), from, sizeof part);
+    return part;
+}
+
+inline void copy_row(const float* from, float* to, std::int64_t count) noexcept {
+    std::int64_t i = 0;
+    for (; i + row_step <= count; i += row_step) std::memcpy(to + i, from + i, sizeof(row_part));
+    for (; i < count; ++i) to[i] = from[i];
+}
+
+/// to = function(a, b), element by element; `to` may be `a` or `b`.
+inline void map_row(const float* a, const float* b, float* to, std::int64_t count,
+                    auto function) noexcept {
+    std::int64_t i = 0;
+    for (; i + row_step <= count; i += row_step) {
+        row_part first = load_part(a + i);
+        const row_part second = load_part(b + i);
+        for (std::size_t j = 0; j < first.size(); ++j) first[j] = function(first[j], second[j]);
+        std::memcpy(to + i, first.data(), sizeof first);
+    }
+    for (; i < count; ++i) to[i] = function(a[i], b[i]);
+}
+
+/// to += from
+inline void add_row(const float* from, float* to, std::int64_t count) noexcept {
+    map_row(from, to, to, count, [](float a, float b) { return a + b; });
+}
+
+/// From a x b rows of `count` floats to b x a rows.
+inline void swap_axes(const float* from, float* to, std::int64_t a, std::int64_t b,
+                      std::int64_t count) noexcept {
+    for (std::int64_t i = 0; i < b; ++i)
+        for (std::int64_t j = 0; j < a; ++j)
+            copy_row(from + (j * b + i) * count, to + (i * a + j) * count, count);
+}
+
+/// Where a block of a larger matrix begins, and how far it is to the next row and column.
+template <class T>
+struct block_of {
+    T* first;
+    std::int64_t next_row;
+    std::int64_t next_column;
+};
+
+// Both blocks go by parts of eight columns from top to bottom: rows are so short that finding the
+// end of each would cost more than its copy (4.4 us against 1.7 us for 1,600 rows of 8).
+inline void each_part(auto from, auto to, std::int64_t rows, std::int64_t columns, auto&& part,
+                      auto&& one) noexcept {
+    std::int64_t x = 0;
+    if (from.next_column == 1 && to.next_column == 1)
+        for (; x + row_step <= columns; x += row_step)
+            for (std::int64_t y = 0; y < rows; ++y)
+                part(from.first + y * from.next_row + x, to.first + y * to.next_row + x);
+    for (; x < columns; ++x)
+        for (std::int64_t y = 0; y < rows; ++y)
+            one(from.first[y * from.next_row + x * from.next_column],
+                to.first[y * to.next_row + x * to.next_column]);
+}
+
+/// to = from
+inline void copy_block(block_of<const float> from, block_of<float> to, std::int64_t rows,
+                       std::int64_t columns) noexcept {
+    each_part(
+        from, to, rows, columns,
+        [](const float* x, float* y) { std::memcpy(y, x, sizeof(row_part)); },
+        [](float x, float& y) { y = x; });
+}
+
+/// to += from
+inline void add_block(block_of<const float> from, block_of<float> to, std::int64_t rows,
+                      std::int64_t columns) noexcept {
+    each_part(
+        from, to, rows, columns, [](const float* x, float* y) { add_row(x, y, row_step); },
+        [](float x, float& y) { y += x; });
+}
+
+/// The sum, in an order that depends on `count` alone.
+inline float sum_row(const float* from, std::int64_t count) noexcept {
+    row_part sums{};  // eight sums: one alone would wait 4 cycles for every add
+    std::int64_t i = 0;
+    for (; i + row_step <= count; i += row_step) {
+        const row_part part = load_part(from + i);
+        for (std::size_t j = 0; j < sums.size(); ++j) sums[j] += part[j];
+    }
+    float total = 0.0f;
+    for (const float sum : sums) total += sum;
+    for (; i < count; ++i) total += from[i];
+    return total;
+}
+
+}  // namespace sotto::detail::nn

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
+#include "sotto/core/describe.hpp"
+
+namespace sotto::detail {
+
+/// For how long a rank of gossip waits in vain, where ranks may come and go: the patience for a
+/// neighbour of which it does not know whether it takes part in the round; else twice that, as who
+/// is waited for may wait itself, and this rank hears of it when that one gives up. Time in which
+/// the process is halted does not count, see waiting_time.
+class gossip_patience {
+public:
+    /// For a neighbour; twice that for others.
+    explicit gossip_patience(duration patience) noexcept : patience_(patience) {}
+
+    /// `progress`: a number that changes when what is waited for comes nearer.
+    void begin(time_point now, std::int64_t progress) noexcept {
+        time_ = waiting_time(now);
+        progress_ = progress;
+    }
+    /// Whether to wait on.
+    bool lasts(time_point now, std::int64_t progress, bool is_twice) noexcept {
+        if (progress != progress_) begin(now, progress);
+        is_twice_ = is_twice;
+        return time_.at(now) <= (is_twice ? 2 : 1) * patience_;
+    }
+
+    /// What another rank was that was waited for.
+    std::string cause() const {
+        std::string text = "it was late: for ";
+        detail::append_number(text, std::round(1e3 * in_seconds(time_.waited())) / 1e3);
+        text += " s nothing came that gossip waits for; surviving::patience, ";
+        detail::append_number(text, in_seconds(patience_));
+        return text + (is_twice_ ? " s, sets the limit: twice that, as it may have waited itself"
+                                 : " s, sets the limit");
+    }
+
+private:
+    duration patience_;
+    waiting_time time_;
+    std::int64_t progress_ = 0;
+    bool is_twice_ = false;
+};
+
+}  // namespace sotto::detail

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sotto/core/layout.hpp"
+
+namespace sotto::detail {
+
+/// The tensors of a layout that one of several servers owns: a range of them, and so of the
+/// parameters.
+struct shard {
+    std::size_t first = 0, last = 0;  // tensors, first to last - 1
+
+    /// How many these are.
+    std::size_t tensors() const noexcept { return last - first; }
+    /// The tensors themselves.
+    std::span<const tensor> of(const layout& all) const noexcept {
+        return std::span<const tensor>(all.tensors()).subspan(first, last - first);
+    }
+    /// Floats before them.
+    std::int64_t begin_of(const layout& all) const noexcept {
+        return tensors() == 0 ? 0 : of(all).front().offset;
+    }
+    /// Floats of them.
+    std::int64_t size_of(const layout& all) const noexcept {
+        std::int64_t sum = 0;
+        for (const tensor& t : of(all)) sum += t.size;
+        return sum;
+    }
+    /// Their part of a span that holds all of the layout.
+    template <class T>
+    std::span<T> of(const layout& all, std::span<T> values) const noexcept {
+        return values.subspan(static_cast<std::size_t>(begin_of(all)),
+                              static_cast<std::size_t>(size_of(all)));
+    }
+
+    /// Its tensors as a layout of their own, by the same names.
+    layout alone(const layout& all) const {
+        layout made;
+        for (const tensor& t : of(all)) made.add(t.name, t.shape, t.kind);
+        return made;
+    }
+
+    /// A tensor's part of values that are of this shard alone.
+    template <class T>
+    std::span<T> own(const layout& all, const tensor& t, std::span<T> values) const noexcept {
+        return values.subspan(static_cast<std::size_t>(t.offset - begin_of(all)),
+                              static_cast<std::size_t>(t.size));
+    }
+
+    friend bool operator==(const shard&, const shard&) = default;
+};
+
+/// Ranges for so many servers, each about as large; a tensor is never divided. Some are empty where
+/// there are fewer tensors.
+inline std::vector<shard> shards_of(const layout& all, int servers) {
+    std::vector<shard> made;
+    const double share = static_cast<double>(all.size()) / servers;
+    std::size_t next = 0;
+    double before = 0.0;  // parameters of the ranges so far
+    for (int s = 0; s < servers; ++s) {
+        shard& part = made.emplace_back(shard{next, next});
+        // A tensor belongs where its middle is.
+        while (next < all.tensors().size()) {
+            const auto size = static_cast<double>(all.tensors()[next].size);
+            if (s + 1 < servers && before + size / 2 >= (s + 1) * share) break;
+            before += size;
+            part.last = ++next;
+        }
+    }
+    return made;
+}
+
+}  // namespace sotto::detail

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "sotto/strategies/gossip/control/consensus_controller.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
+
+namespace sotto {
+
+/// One round of mixing a step, whatever comes of it.
+struct no_control {
+    static constexpr bool estimates = false;
+    struct state {
+        consensus_measure needs(const round_info&) const noexcept {
+            return consensus_measure::nothing;
+        }
+        bool wants_another(const consensus_reading&) const noexcept { return false; }
+    };
+    state bind() const { return {}; }
+    void describe(auto&&) const {}
+};
+
+/// The same number of rounds every step.
+///   errors  invalid_option: rounds below 1
+struct fixed_rounds {
+    int rounds = 1;  // of mixing, in every step
+
+    static constexpr bool estimates = false;
+    struct state {
+        int rounds;  // as in the options
+        consensus_measure needs(const round_info&) const noexcept {
+            return consensus_measure::nothing;
+        }
+        bool wants_another(const consensus_reading& now) const noexcept {
+            return now.rounds < rounds;
+        }
+        void visit(auto&&) const noexcept {}
+    };
+    state bind() const {
+        require_option("fixed_rounds", "rounds", rounds, detail::allowed::at_least(1));
+        return {rounds};
+    }
+    void describe(auto&& field) const { field("rounds", rounds); }
+};
+
+}  // namespace sotto

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sotto/strategies/gossip/control/consensus_controller.hpp"
+#include "sotto/core/describe.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/core/require_option.hpp"
+
+namespace sotto::detail {
+
+/// The distance that an uncontrolled run had in a phase of training, once the phase had settled:
+/// the maximum that controllers keep below parts of.
+struct recorded_maximum {
+    double from_epoch = 0.0;  // where the phase begins; passes over the data
+    double distance = 0.0;    // xi_max of the phase
+
+    friend bool operator==(const recorded_maximum&, const recorded_maximum&) = default;
+};
+
+}  // namespace sotto::detail
+
+namespace sotto {
+
+/// Keeps the distance below a fraction of what an uncontrolled run had in the same phase, Xi_max of
+/// the paper and its experiments.
+///   math    another round while Xi > fraction * maximum of the phase
+///   shape   maxima: ascending by from_epoch, the first from 0; see consensus_maxima, which reads
+///           them from a run's log
+///   errors  invalid_option: fraction not above 0; no maxima, or not as said; rounds_max below 1
+///   source  Kong et al. 2021, Consensus control for decentralized deep learning, arXiv:2102.04828
+struct fraction_of_maximum {
+    double fraction = 0.25;                          // of the maximum
+    std::vector<detail::recorded_maximum> maxima{};  // of the phases of training
+    int rounds_max = 256;                            // of mixing in a step, at most
+
+    static constexpr bool measures_exactly = true;
+    static constexpr bool estimates = false;
+    class state;
+    state bind() const;
+    void describe(auto&& field) const {
+        field("fraction", fraction);
+        std::string text;
+        for (const detail::recorded_maximum& m : maxima) {
+            detail::append_number(text += text.empty() ? "" : ", ", m.distance);
+            detail::append_number(text += " from epoch ", m.from_epoch);
+        }
+        field("maxima", text);
+        field("rounds_max", rounds_max);
+    }
+};
+
+class fraction_of_maximum::state {
+public:
+    explicit state(const fraction_of_maximum& options)
+        : options_(options), limit_(options.rounds_max, consensus_measure::exact) {
+        require_option("fraction_of_maximum", "fraction", options.fraction,
+                       detail::allowed::above(0.0));
+        require_option("fraction_of_maximum", "rounds_max", options.rounds_max,
+                       detail::allowed::at_least(1));
+        for (const detail::recorded_maximum& m : options.maxima) {
+            require_option("fraction_of_maximum", "from_epoch of one of the maxima", m.from_epoch,
+                           detail::allowed::at_least(0.0));
+            require_option("fraction_of_maximum", "distance of one of the maxima", m.distance,
+                           detail::allowed::at_least(0.0));
+        }
+        if (options.maxima.empty() || options.maxima.front().from_epoch != 0.0)
+            throw invalid_option(
+                "fraction_of_maximum: maxima has no distance from epoch 0 on; record them by an "
+                "uncontrolled run");
+        for (std::size_t i = 1; i < options.maxima.size(); ++i)
+            if (options.maxima[i].from_epoch <= options.maxima[i - 1].from_epoch)
+                throw invalid_option("fraction_of_maximum: one of the maxima is from epoch " +
+                                     std::to_string(options.maxima[i].from_epoch) +
+                                     ", the one before it from epoch " +
+                                     std::to_string(options.maxima[i - 1].from_epoch) +
+                                     "; epochs must ascend");
+    }
+
+    consensus_measure needs(const round_info&) const noexcept { return consensus_measure::exact; }
+    bool wants_another(const consensus_reading& now) noexcept {
+        return limit_.wants_another(now, target(now));
+    }
+    double target(const consensus_reading& now) const noexcept {
+        double maximum = 0.0;
+        for (const detail::recorded_maximum& m : options_.maxima)
+            if (now.where.epoch >= m.from_epoch) maximum = m.distance;
+        return options_.fraction * maximum;
+    }
+    void visit(auto&&) const noexcept {}
+
+private:
+    fraction_of_maximum options_;
+    detail::round_limit limit_;
+};
+
+inline fraction_of_maximum::state fraction_of_maximum::bind() const {
+    return state(*this);
+}
+
+}  // namespace sotto

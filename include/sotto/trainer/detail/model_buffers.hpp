@@ -1,0 +1,93 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sotto/collectives/all_reduce.hpp"
+#include "sotto/collectives/detail/operation.hpp"
+#include "sotto/core/errors.hpp"
+#include "sotto/models/gradient_source.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto::detail {
+
+/// What a model has besides parameters, as the trainer handles it: a failed round leaves no trace
+/// in it, and an evaluation sees the mean over all ranks. Models without buffers cost nothing.
+template <class Model, class Transport>
+class model_buffers {
+public:
+    model_buffers(Model& model, Transport& through) : model_(model), through_(through) {
+        if constexpr (with_buffers<Model>) {
+            model.reset_buffers();
+            kept_.resize(model.buffers().size());
+            if (!kept_.empty()) sum_.emplace(through, static_cast<std::int64_t>(kept_.size()));
+        }
+    }
+
+    /// This rank's own.
+    std::span<float> own() noexcept {
+        if constexpr (with_buffers<Model>) return model_.buffers();
+        return {};
+    }
+
+    /// Does a round. Whatever the model kept of it goes if it throws.
+    auto guard(auto&& round) {
+        if constexpr (with_buffers<Model>) {
+            keep();
+            try {
+                return round();
+            } catch (...) {
+                put_back();
+                throw;
+            }
+        } else {
+            return round();
+        }
+    }
+
+    /// Calls `measure` while the model's buffers are the mean over all ranks, and then gives the
+    /// model its own back. Every rank calls it with the same number.
+    auto with_mean(std::uint64_t number, auto&& measure) {
+        if constexpr (with_buffers<Model>) {
+            if (!sum_ || through_.size() == 1) return measure();
+            keep();
+            const restore afterwards{*this};
+            sum_->start(model_.buffers(), {channels::evaluation, 2, number});
+            collectives::run(through_, *sum_);
+            const float share = 1.0f / static_cast<float>(through_.size());
+            for (float& value : model_.buffers()) value *= share;
+            return measure();
+        } else {
+            return measure();
+        }
+    }
+
+    /// For an evaluation by this rank alone, which sees its own.
+    ///   errors  invalid_option: it has none, as it does not train
+    void require_of_training(bool trains) const {
+        if constexpr (with_buffers<Model>)
+            if (!trains && !model_.buffers().empty())
+                throw invalid_option(
+                    "evaluate: this rank only serves, so that its model has no running statistics: "
+                    "evaluate on a rank that trains");
+    }
+
+private:
+    struct restore {
+        model_buffers& of;
+        ~restore() { of.put_back(); }
+    };
+
+    void keep() noexcept { std::ranges::copy(model_.buffers(), kept_.begin()); }
+    void put_back() noexcept { std::ranges::copy(kept_, model_.buffers().begin()); }
+
+    Model& model_;
+    Transport& through_;
+    std::vector<float> kept_;
+    std::optional<sotto::collectives::all_reduce<Transport>> sum_;  // where there are buffers
+};
+
+}  // namespace sotto::detail

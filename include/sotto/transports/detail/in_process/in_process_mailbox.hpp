@@ -1,0 +1,86 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "sotto/transports/detail/messaging/tag_lists.hpp"
+#include "sotto/transports/transport.hpp"
+
+namespace sotto::detail::local {
+
+/// One side of a message between two threads: the memory lent for it, and how far it is.
+/// It sits in the receiver's mailbox until the other side is there. Whoever comes second copies.
+struct transfer {
+    enum class stage : std::uint8_t { idle, posted, complete, too_long };
+
+    std::atomic<stage> reached = stage::idle;  // leaves posted under the owner's mutex, to wake it
+    bool sends = false;
+    bool linked = false;  // waits in a mailbox: no copy has begun. Guarded by the receiver's mutex
+    int owner = 0;
+    int peer = 0;
+    tag label;
+    const std::byte* source = nullptr;
+    std::byte* target = nullptr;
+    std::int64_t size = 0;
+    completion ended;              // written before `reached` leaves posted
+    std::int64_t peer_size = 0;    // likewise: what the other side sent or had room for
+    std::uint32_t slot = 0;        // where its endpoint keeps it
+    std::uint32_t generation = 1;  // uses of the slot: tells a spent request from a live one
+    transfer* before = nullptr;
+    transfer* after = nullptr;
+    transfer* older = nullptr;  // its owner's one that was taken before; the owner's thread alone
+    transfer* newer = nullptr;  // likewise, after
+
+    int receiver() const noexcept { return sends ? peer : owner; }
+};
+
+inline constexpr int waits_for_nobody = -2;  // any_rank is -1
+
+/// What is posted at one rank, and what that rank sleeps on. No two ranks share a cache line.
+struct alignas(64) mailbox {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::atomic<std::uint64_t> activity = 0;
+    std::atomic<int> waits_for = waits_for_nobody;
+    std::atomic<bool> left = false;
+
+    /// Takes out the oldest counterpart of t, or posts t and returns nothing. Requires the mutex.
+    transfer* match(transfer& t) noexcept {
+        ordered_list<transfer>& others = side(!t.sends).of(t.label);
+        for (transfer* other = others.first(); other; other = other->after) {
+            const transfer& send = t.sends ? t : *other;
+            const transfer& receive = t.sends ? *other : t;
+            if (send.label == receive.label &&
+                (receive.peer == any_rank || receive.peer == send.owner)) {
+                others.unlink(*other);
+                return other;
+            }
+        }
+        side(t.sends).of(t.label).push_back(t);
+        return nullptr;
+    }
+
+    /// Takes t out if no copy of it has begun. Requires the mutex.
+    bool remove(transfer& t) noexcept {
+        if (!t.linked) return false;
+        side(t.sends).of(t.label).unlink(t);
+        return true;
+    }
+
+    /// Room for so many transfers that wait here. Requires the mutex.
+    void reserve(std::size_t count) {
+        sends_.reserve(count);
+        receives_.reserve(count);
+    }
+
+private:
+    tag_lists<transfer>& side(bool sends) noexcept { return sends ? sends_ : receives_; }
+
+    // Transfers of one tag share a list, whatever their rank: the order of posting decides.
+    tag_lists<transfer> sends_, receives_;
+};
+
+}  // namespace sotto::detail::local

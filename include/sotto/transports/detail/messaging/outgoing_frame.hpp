@@ -1,0 +1,35 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/transports/detail/messaging/message_board.hpp"
+#include "sotto/wire/detail/protocols/frame.hpp"
+
+namespace sotto::detail::net {
+
+/// A frame that waits until it is written; one that carries a message in parts is each of them in
+/// turn.
+struct outgoing_frame {
+    wire::frame_type type = wire::frame_type::credit;
+    bool sealed = false;          // its header is written
+    transfer* about = nullptr;    // the send that it belongs to
+    transfer* carried = nullptr;  // the same if its message follows
+    std::uint64_t announcement = 0;
+    std::array<std::byte, wire::frame_header_bytes> header{};
+    byte_view payload{};
+    byte_view rest{};  // of the message, for the parts after this one
+
+    std::size_t size() const noexcept { return header.size() + payload.size(); }
+
+    /// Its payload is what comes next of the message, of so many bytes at most.
+    void begin_part(std::size_t most) noexcept {
+        payload = rest.first((std::min)(rest.size(), most));
+        rest = rest.subspan(payload.size());
+    }
+};
+
+}  // namespace sotto::detail::net

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
+#include "sotto/core/result.hpp"
+#include "sotto/transports/detail/messaging/membership.hpp"
+#include "sotto/transports/detail/messaging/message_link.hpp"
+
+// The ends of a packet_stream: where its bytes come from and go to.
+
+namespace sotto::detail::net {
+
+struct link_end {
+    message_link* link;
+
+    std::span<const byte_view> output() const { return link->output(); }
+    void written(std::size_t count) const noexcept { link->written(count); }
+
+    mutable_byte_view room(std::size_t size) const noexcept {
+        const auto [wanted, behind] = link->input();
+        if (size <= wanted.size()) return wanted.first(size);
+        return wanted.empty() && size <= behind.size() ? behind.first(size) : mutable_byte_view();
+    }
+    std::optional<fault> filled(std::size_t size) const { return link->received(size); }
+    std::optional<fault> take(byte_view content) const {
+        while (!content.empty()) {
+            std::size_t count = 0;
+            for (const mutable_byte_view room : link->input()) {
+                const std::size_t part = (std::min)(room.size(), content.size() - count);
+                std::copy_n(content.data() + count, part, room.data());
+                count += part;
+            }
+            if (const auto why = link->received(count)) return why;
+            content = content.subspan(count);
+        }
+        return std::nullopt;
+    }
+};
+
+struct membership_end {
+    membership* members;
+    int peer;
+    time_point now;
+
+    byte_view output() const noexcept { return members->stream(peer).output(); }
+    void written(std::size_t count) const { members->stream(peer).written(count); }
+
+    mutable_byte_view room(std::size_t) const noexcept { return {}; }
+    std::optional<fault> filled(std::size_t) const noexcept { return std::nullopt; }
+    std::optional<fault> take(byte_view content) const {
+        members->received(peer, content, now);
+        return std::nullopt;  // it accuses the peer itself
+    }
+};
+
+/// Drops what comes.
+struct nowhere {
+    mutable_byte_view room(std::size_t) const noexcept { return {}; }
+    std::optional<fault> filled(std::size_t) const noexcept { return std::nullopt; }
+    std::optional<fault> take(byte_view) const noexcept { return std::nullopt; }
+};
+
+}  // namespace sotto::detail::net

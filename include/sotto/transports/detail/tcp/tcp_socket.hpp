@@ -1,0 +1,281 @@
+#pragma once
+
+// Boost.Asio of 1.74 to 1.81 uses std::exchange without this under g++ 12.
+#include <utility>
+
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/clock.hpp"
+#include "sotto/core/deadline.hpp"
+#include "sotto/core/detail/files/descriptor.hpp"
+#include "sotto/transports/detail/messaging/liveness.hpp"
+#include "sotto/transports/detail/tcp/tcp_security.hpp"
+
+namespace sotto::detail::net {
+
+namespace asio = boost::asio;
+
+/// What Linux writes for TCP_INFO, of which the C library's `tcp_info` lacks the end.
+struct whole_tcp_info {
+    std::uint8_t state, congestion, retransmits, probes, backoff, options, scales, limits;
+    std::uint32_t rto, ato, snd_mss, rcv_mss, unacked, sacked, lost, retrans, fackets;
+    std::uint32_t last_data_sent, last_ack_sent, last_data_recv, last_ack_recv;
+    std::uint32_t pmtu, rcv_ssthresh, rtt, rttvar, snd_ssthresh, snd_cwnd, advmss, reordering;
+    std::uint32_t rcv_rtt, rcv_space, total_retrans;
+    std::uint64_t pacing_rate, max_pacing_rate, bytes_acked, bytes_received;
+    std::uint32_t segs_out, segs_in, notsent_bytes, min_rtt, data_segs_in, data_segs_out;
+};
+static_assert(offsetof(whole_tcp_info, rtt) == 68 && offsetof(whole_tcp_info, bytes_acked) == 120 &&
+              offsetof(whole_tcp_info, data_segs_in) == 152);
+
+/// What the system knows of a connection; zeros where it does not say.
+inline whole_tcp_info tcp_info_of(int handle) noexcept {
+    whole_tcp_info known{};
+    socklen_t size = sizeof known;
+    if (::getsockopt(handle, IPPROTO_TCP, TCP_INFO, &known, &size) != 0) return {};
+    return known;
+}
+
+/// What the system knows of the connections to a rank: one for words, and one for messages where it
+/// has a descriptor.
+inline path_facts path_of(int words, std::optional<int> messages = {}) noexcept {
+    using microseconds = std::chrono::microseconds;
+    const whole_tcp_info one = tcp_info_of(words);
+    const whole_tcp_info other = messages ? tcp_info_of(*messages) : whole_tcp_info{};
+    return {.segments = std::uint64_t{one.data_segs_in} + other.data_segs_in,
+            .round_trip = microseconds((std::max)(one.rtt, other.rtt)),
+            .retransmission = microseconds(one.retransmits > 0 ? one.rto : 0),
+            .is_acknowledged = one.unacked == 0};
+}
+
+enum class connecting_state : unsigned char { under_way, connected, refused };
+
+/// The context of all sockets of a rank; see open_context. Each socket has a share of it, so that
+/// the context outlives its sockets in whatever order their owners are destroyed.
+using tcp_context = std::shared_ptr<asio::io_context>;
+
+/// The protocol of an address that the system reports for a socket.
+inline asio::ip::tcp protocol_of(int family) noexcept {
+    return family == AF_INET6 ? asio::ip::tcp::v6() : asio::ip::tcp::v4();
+}
+
+/// A connection that never blocks.
+class tcp_socket {
+public:
+    /// Takes over a socket that the system opened.
+    ///   errors  `why`: the context has no room for it; it is closed then
+    tcp_socket(tcp_context context, descriptor opened, asio::ip::tcp protocol,
+               boost::system::error_code& why)
+        : context_(std::move(context)), socket_(*context_) {
+        buffers_in_.reserve(pieces_max);  // reading and writing take no memory
+        buffers_out_.reserve(pieces_max);
+        socket_.assign(protocol, opened.handle(), why);
+        if (why) return;
+        (void)opened.release();
+        boost::system::error_code ignored;
+        socket_.non_blocking(true, ignored);
+        socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+    }
+
+    int handle() { return socket_.native_handle(); }
+    bool is_open() const noexcept { return socket_.is_open(); }
+
+    void start_connecting(const asio::ip::tcp::endpoint& to) {
+        if (::connect(handle(), to.data(), static_cast<socklen_t>(to.size())) != 0 &&
+            errno != EINPROGRESS)
+            refused_ = true;
+    }
+
+    connecting_state connecting() {
+        if (refused_) return connecting_state::refused;
+        pollfd ready{handle(), POLLOUT, 0};
+        if (::poll(&ready, 1, 0) == 0) return connecting_state::under_way;
+        int why = 0;
+        socklen_t size = sizeof why;
+        ::getsockopt(handle(), SOL_SOCKET, SO_ERROR, &why, &size);
+        return why == 0 && !to_itself() ? connecting_state::connected : connecting_state::refused;
+    }
+
+    /// For messages between processes of one machine. Nothing is congested there, and a congestion
+    /// control that paces what it sends (BBR) would halve the rate.
+    void hurry_within_machine() noexcept {
+        boost::system::error_code why;
+        const auto here = socket_.local_endpoint(why).address();
+        if (why || here != socket_.remote_endpoint(why).address() || why) return;
+        ::setsockopt(handle(), IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
+    }
+
+    /// For signs of life. What was lost is sent again after a constant time at first, and not each
+    /// time after twice as long: else a link that was down for 1.6 s is used again after 3 s.
+    void resend_steadily() noexcept {
+        const int yes = 1;
+        ::setsockopt(handle(), IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, &yes, sizeof yes);
+    }
+
+    asio::ip::tcp::endpoint local_place() const {
+        boost::system::error_code ignored;
+        return socket_.local_endpoint(ignored);
+    }
+    /// Nothing once the connection was reset.
+    std::optional<asio::ip::tcp::endpoint> remote_place() const {
+        boost::system::error_code why;
+        const auto place = socket_.remote_endpoint(why);
+        return why ? std::nullopt : std::optional(place);
+    }
+    asio::ip::address local_address() const { return local_place().address(); }
+
+    /// From here on all bytes go through it.
+    void secure(std::unique_ptr<detail::net::secure_session> session) noexcept {
+        secret_ = std::move(session);
+    }
+    const detail::net::secure_session* secret() const noexcept { return secret_.get(); }
+
+    /// What poll(2) is to wait for.
+    short interest(bool has_output) const noexcept {
+        const bool writes = has_output && !(secret_ && secret_->write_waits_for_input());
+        return static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN);
+    }
+
+    /// The same where what comes need not be noticed at once: that the connection ends is. So a
+    /// sender does not wake a thread of the receiver, which on a busy machine runs in its place.
+    short calm_interest(bool has_output) const noexcept {
+        return static_cast<short>((interest(has_output) & ~POLLIN) | POLLRDHUP);
+    }
+    /// In a job of more ranks signs of life are received calmly: of 16 one comes every 16 ms.
+    static constexpr std::size_t crowd = 16;
+
+    /// Fills `into` as far as there are bytes: less than it has room for means that no more were
+    /// there, or are to be expected by poll(2).
+    moved read(std::span<const mutable_byte_view> into) {
+        if (secret_) return secret_->read(into);
+        buffers_in_.clear();
+        for (const mutable_byte_view piece : into)
+            if (!piece.empty()) buffers_in_.emplace_back(piece.data(), piece.size());
+        boost::system::error_code why;
+        const std::size_t count = socket_.read_some(buffers_in_, why);
+        return outcome(count, why);
+    }
+
+    moved write(std::span<const byte_view> from) {
+        if (secret_) return secret_->write(from);
+        buffers_out_.clear();
+        for (const byte_view piece : from) buffers_out_.emplace_back(piece.data(), piece.size());
+        boost::system::error_code why;
+        const std::size_t count = socket_.write_some(buffers_out_, why);
+        return outcome(count, why);
+    }
+
+    // The end
+
+    /// Says that nothing more will come from here.
+    void end_output() noexcept {
+        boost::system::error_code ignored;
+        socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    }
+
+    /// After end_output: whether the peer's system has all that was written, or wants none of it.
+    /// Drops what came in, so that the peer is not kept from ending its side.
+    bool all_arrived() noexcept {
+        std::array<std::byte, 16384> dropped;
+        boost::system::error_code why;
+        for (int turns = 0; turns < 64 && !why; ++turns)
+            socket_.read_some(asio::buffer(dropped), why);
+        if (why && why != asio::error::would_block && why != asio::error::interrupted) return true;
+        int waiting = 0;
+        return ::ioctl(handle(), SIOCOUTQ, &waiting) != 0 || waiting == 0;
+    }
+
+    void close() noexcept {
+        boost::system::error_code ignored;
+        socket_.close(ignored);
+    }
+
+private:
+    /// A port of a range that the system also gives to who connects may be given to this socket
+    /// while nobody listens there: it then meets itself.
+    bool to_itself() const {
+        boost::system::error_code ignored;
+        return socket_.local_endpoint(ignored) == socket_.remote_endpoint(ignored);
+    }
+
+    static moved outcome(std::size_t count, const boost::system::error_code& why) {
+        if (!why) return {count};
+        if (why == asio::error::would_block || why == asio::error::try_again ||
+            why == asio::error::interrupted)
+            return {};
+        if (why == asio::error::eof) return {0, true, "it closed the connection"};
+        return {0, true, "the connection broke: " + why.message()};
+    }
+
+    static constexpr std::size_t pieces_max = 16;
+
+    tcp_context context_;  // before its socket
+    asio::ip::tcp::socket socket_;
+    bool refused_ = false;
+    std::unique_ptr<detail::net::secure_session> secret_;
+    std::vector<asio::mutable_buffer> buffers_in_;
+    std::vector<asio::const_buffer> buffers_out_;
+};
+
+/// poll(2) for at most so long.
+inline void wait_for_any(std::span<pollfd> of, duration most) noexcept {
+    most = (std::max)(most, duration::zero());
+    const timespec time{
+        static_cast<std::time_t>(std::chrono::duration_cast<std::chrono::seconds>(most).count()),
+        static_cast<long>((most % std::chrono::seconds(1)).count())};
+    ::ppoll(of.data(), of.size(), &time, nullptr);
+}
+
+/// Closes connections once all that was written has arrived, so that the last words of a rank that
+/// leaves are heard: a system that closes on bytes it has not sent yet, or not read, may drop them.
+/// At once if `worthwhile` is no longer true.
+template <class Worthwhile>
+void close_when_heard(std::span<const std::unique_ptr<tcp_socket>> sockets, duration most,
+                      Worthwhile worthwhile) noexcept {
+    deadline limit(std::chrono::steady_clock::now(), most);
+    for (const auto& s : sockets)
+        if (s && s->is_open()) s->end_output();
+    while (true) {
+        bool all = true;
+        for (const auto& s : sockets) {
+            if (!s || !s->is_open()) continue;
+            if (s->all_arrived())
+                s->close();
+            else
+                all = false;
+        }
+        if (all || !worthwhile() || limit.passed(std::chrono::steady_clock::now())) break;
+        wait_for_any({}, std::chrono::milliseconds(1));
+    }
+    for (const auto& s : sockets)
+        if (s) s->close();
+}
+
+inline void close_when_heard(std::span<const std::unique_ptr<tcp_socket>> sockets,
+                             duration most) noexcept {
+    close_when_heard(sockets, most, [] { return true; });
+}
+
+}  // namespace sotto::detail::net

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "sotto/core/config.hpp"
+#include "sotto/wire/detail/coding/bits.hpp"
+
+namespace sotto::detail::wire::inline SOTTO_UNIT {
+
+/// Why a gap was refused; a fault without its place. Nothing was if nothing is expected.
+struct gap_refusal {
+    const char* expected = nullptr;
+    std::uint64_t found = 0;
+};
+
+/// A list whose gaps are still to be read: how, into what, below what, and from where.
+template <class Code, std::unsigned_integral Index>
+struct gap_list {
+    Code code;
+    std::span<Index> indices;
+    std::uint64_t limit;
+    bit_reader in;
+    std::uint64_t next = 0;  // one more than the last index that was read
+
+    /// So that a word mostly holds four.
+    bool has_short_gaps() const noexcept {
+        return in.bits_left() <= 13 * static_cast<std::int64_t>(indices.size());
+    }
+};
+
+/// Reads one gap after another into indices below a limit, for a code that says how:
+///   code.fast(held, ready)     the gap that `held` begins with, which it shifts out; `ready` falls
+///                              by its bits, below 0 if these were more than it was: what is
+///                              returned is then not used
+///   code.slow(in, limit, gap)  any gap, with all checks; the refusal, if any
+/// Several gaps come from one word, and each waits only for the length of the one before.
+template <class Code>
+struct gap_reading {
+    // A function of its own, which only ends and long gaps need: the hot loop keeps its registers.
+    template <std::unsigned_integral Index>
+    [[gnu::noinline]] static gap_refusal read_singly(const Code& code, std::span<Index> indices,
+                                                     std::uint64_t limit, std::uint64_t& next,
+                                                     bit_reader& in) noexcept {
+        for (Index& index : indices) {
+            const bit_reader before = in;
+            std::uint64_t gap = 0;
+            const gap_refusal why = code.slow(in, limit, gap);
+            if (why.expected != nullptr) return why;
+            next += gap;
+            if (next >= limit) {
+                in = before;
+                return {"an index below the tensor's size", next};
+            }
+            index = static_cast<Index>(next++);
+        }
+        return {};
+    }
+
+    template <std::size_t Together, std::unsigned_integral Index>
+    SOTTO_INLINE static gap_refusal read(const Code& code, std::span<Index> indices,
+                                         std::uint64_t limit, std::uint64_t next,
+                                         bit_reader& in) noexcept {
+        for (std::size_t i = 0; i < indices.size();) {
+            while (Together <= indices.size() - i && in.has_word()) {
+                in.refill_from_word();
+                std::uint64_t held = in.peek(), last = next;
+                int ready = in.ready();
+                const auto read_to = [&](std::size_t at) {
+                    last += code.fast(held, ready);
+                    indices[at] = static_cast<Index>(last++);
+                };
+                read_to(i);
+                read_to(i + 1);
+                if constexpr (Together == 4) {
+                    read_to(i + 2);
+                    read_to(i + 3);
+                }
+                // No branch hangs on any one of them: only on whether all of them were held.
+                if (ready < 0 || last > limit) [[unlikely]]
+                    break;
+                in.skip_to(held, ready);
+                next = last;
+                i += Together;
+            }
+            // Copies: variables whose addresses leave the function are kept in memory.
+            bit_reader copy = in;
+            std::uint64_t copied_next = next;
+            const std::size_t count = (std::min)(Together, indices.size() - i);
+            const gap_refusal why =
+                read_singly(code, indices.subspan(i, count), limit, copied_next, copy);
+            in = copy;
+            if (why.expected != nullptr) return why;
+            next = copied_next;
+            i += count;
+        }
+        return {};
+    }
+
+    /// Reads the rest of a list. Leaves `in` after it, or before the gap that was refused.
+    template <std::unsigned_integral Index>
+    SOTTO_INLINE static gap_refusal run(gap_list<Code, Index>* const& list) noexcept {
+        const Code own = list->code;
+        bit_reader in = list->in;
+        const gap_refusal why = list->has_short_gaps()
+                                    ? read<4>(own, list->indices, list->limit, list->next, in)
+                                    : read<2>(own, list->indices, list->limit, list->next, in);
+        list->in = in;
+        return why;
+    }
+};
+
+}  // namespace sotto::detail::wire::inline SOTTO_UNIT
