@@ -245,8 +245,8 @@ TEST_CASE("layers: a wrong option -> bind refuses it by name") {
          {"nn::dropout.rate", "0"},         {"nn::drop_connect.rate", "0"},
          {"nn::embedding.vocabulary", ""},  {"nn::embedding.width", ""},
          {"nn::average_pool2d.stride", ""}, {"nn::lstm.hidden", ""},
-         {"nn::lstm.layers", ""},           {"detail::nn::widen.channels", ""},
-         {"detail::nn::widen.stride", ""},  {"nn::highway.gate_bias", "-1 0"}});
+         {"nn::lstm.layers", ""},           {"nn::widen.channels", ""},
+         {"nn::widen.stride", ""},  {"nn::highway.gate_bias", "-1 0"}});
     try_all<std::tuple<nn::dense, nn::conv2d, nn::max_pool2d, nn::average_pool2d, nn::batch_norm,
                        nn::dropout, nn::drop_connect, nn::embedding, nn::lstm, detail::nn::widen>>(
         tries);

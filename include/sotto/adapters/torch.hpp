@@ -264,8 +264,9 @@ public:
         for (const std::int64_t extent : options_.input)
             input += (input.empty() ? "" : " x ") + std::to_string(extent);
         field("module", std::string_view(module_->name()));
-        field("structure", std::string_view(detail::checkpoint::hex(
-                               detail::checkpoint::digest_of(std::as_bytes(std::span(structure.view()))))));
+        const auto digest =
+            detail::checkpoint::digest_of(std::as_bytes(std::span(structure.view())));
+        field("structure", std::string_view(detail::checkpoint::hex(digest)));
         field("input", std::string_view(input));
         field("outputs", options_.outputs);
         field("fixed", std::string_view(fixed_));

@@ -24,6 +24,7 @@ enum class algorithm : std::uint8_t { automatic, ring, tree, halving_doubling, r
 
 }  // namespace sotto::detail::collectives
 
+/// What all ranks do together: sums, over any transport.
 namespace sotto::collectives {
 
 /// Which algorithm a sum takes: a table, not a measurement, so that a run repeats bit for bit on

@@ -34,15 +34,14 @@ concept binds_to_layout = requires(const C& options, const layout& tensors) {
     options.bind(tensors);
 };
 
-/// encode(tensor, gradient, out) appends this rank's message for one tensor; it never clears `out`.
+/// See compressor.
 template <class C>
 concept encodes = requires(state_of<C>& state, const tensor& t, std::span<const float> gradient,
                            bytes& out) {
     state.encode(t, gradient, out);
 };
 
-/// decode_add(tensor, message, sum) adds what a message says to `sum`; throws malformed, then
-/// having added nothing. It is given empty messages too, and refuses them where encode writes none.
+/// See compressor.
 template <class C>
 concept decodes = requires(state_of<C>& state, const tensor& t, byte_view message,
                            std::span<float> sum) {
@@ -59,10 +58,16 @@ namespace sotto {
 /// encoded at most once, in whatever order gradients become ready. Its messages, its own among
 /// them, are decoded after that, but perhaps before other tensors are encoded, and its own twice.
 /// Messages may lie at any address.
+///   encode(tensor, gradient, out)      appends this rank's message for one tensor; it never clears
+///                                      `out`
+///   decode_add(tensor, message, sum)   adds what a message says to `sum`; throws malformed, then
+///                                      having added nothing. It is given empty messages too, and
+///                                      refuses them where encode writes none
 ///
 /// A state that remembers something needs commit and rollback: a round that fails must be as if it
-/// had never been. One that says so, see `remembers`, gets a gradient of zeros of share 0 where a
-/// rank has no data in a round, so that what waits is sent all the same; others then send nothing.
+/// had never been. If the options say so by `static constexpr bool remembers = true`, have
+/// holds_momentum or a `memory` other than no_memory, a rank without data in a round encodes a
+/// gradient of zeros of share 0, so that what waits is sent all the same; others send nothing then.
 ///
 /// Options may have bind_decoder(layout) -> the same state without what encoding alone needs, such
 /// as what is remembered of each weight: only begin_round, decode_add, decode, decode_part and what
@@ -102,15 +107,10 @@ namespace sotto {
 ///                               core/visit.hpp; nothing. A state with commit or rollback but
 ///                               without visit trains, but is refused where checkpoints are asked
 ///                               for: what it remembers would be lost
-template <class C>
-concept compressor = detail::binds_to_layout<C> && detail::encodes<C> && detail::decodes<C>;
-
-}  // namespace sotto
-
-namespace sotto::detail {
-
-/// Some or all tensors can be exchanged as vectors of floats that are added up, each rank's onto
-/// the next, so that the bytes sent do not grow with the number of ranks.
+///
+/// Tensors that are summed: some or all can be exchanged as vectors of floats that are added up,
+/// each rank's onto the next, so that the bytes sent do not grow with the number of ranks. Options
+/// whose tensors all are say `static constexpr bool summable = true`.
 ///   sums(tensor)                      whether this tensor is exchanged so; fixed for the life of
 ///                                     the state
 ///   payload_size(tensor)              floats, the same on all ranks, at most the tensor's size
@@ -131,6 +131,41 @@ namespace sotto::detail {
 ///                                     tensors are packed
 /// A rank that has no gradient in a round, and whose compressor does not remember, packs none: it
 /// sends zeros, whatever pack_next makes for it, and unpacks like all others.
+///
+/// Messages that are index-value runs, of tensors that are not summed, are applied straight to the
+/// parameters.
+///   decode(tensor, message) -> sparse_view   valid until the next call; throws malformed
+///   entries_max(tensor)                      the most entries that one message can have
+/// and may have
+///   entries_planned(tensor)                  the most entries that any rank's message has in this
+///                                            round, the same on all ranks: says when sums get
+///                                            dense; not known
+///   entry_format(tensor)                     what values are rounded to; fp32
+///   decode_into(tensor, message, indices, values) -> sparse_view   the same as decode, into memory
+///                                            that has room for entries_max; not there: by a copy
+///   decode_pair_into(tensor, message, tensor, message, indices, values) -> optional of two views
+///                                            what decode_into makes of the first, and behind it
+///                                            of the second, faster; nothing where it cannot be
+///                                            or a message is malformed, which decode_into then
+///                                            says; not there: nothing
+///
+/// Entries that can come back after they were sent: sums of them may be selected from once more.
+///   take_back(tensor, indices, values)   sums of what ranks sent that no rank applies: this one
+///                                        remembers them; the spans stay as they are until commit
+///                                        or rollback. Called at most once a round and tensor,
+///                                        after encode if the rank encodes
+///
+/// Options say `static constexpr bool unbiased = true` where their messages are right on average
+/// but may be further from the gradient than nothing is, and `holds_momentum = true` where these
+/// carry velocity: momentum was applied before the exchange, and must not be again.
+template <class C>
+concept compressor = detail::binds_to_layout<C> && detail::encodes<C> && detail::decodes<C>;
+
+}  // namespace sotto
+
+namespace sotto::detail {
+
+/// See compressor: tensors that are summed.
 template <class C>
 concept packs = sotto::compressor<C> &&
     requires(state_of<C>& state, const state_of<C>& fixed, const tensor& t,
@@ -161,22 +196,7 @@ struct sparse_view {
     std::span<const float> values;           // as many, in the same order
 };
 
-/// Messages of tensors that are not summed are index-value runs, which are applied straight to the
-/// parameters.
-///   decode(tensor, message) -> sparse_view   valid until the next call; throws malformed
-///   entries_max(tensor)                      the most entries that one message can have
-/// and may have
-///   entries_planned(tensor)                  the most entries that any rank's message has in this
-///                                            round, the same on all ranks: says when sums get
-///                                            dense; not known
-///   entry_format(tensor)                     what values are rounded to; fp32
-///   decode_into(tensor, message, indices, values) -> sparse_view   the same as decode, into memory
-///                                            that has room for entries_max; not there: by a copy
-///   decode_pair_into(tensor, message, tensor, message, indices, values) -> optional of two views
-///                                            what decode_into makes of the first, and behind it
-///                                            of the second, faster; nothing where it cannot be
-///                                            or a message is malformed, which decode_into then
-///                                            says; not there: nothing
+/// See compressor: messages that are index-value runs.
 template <class C>
 concept sparse = sotto::compressor<C> &&
     requires(state_of<C>& state, const tensor& t, byte_view message) {
@@ -184,11 +204,7 @@ concept sparse = sotto::compressor<C> &&
     { state.entries_max(t) } -> std::convertible_to<std::int64_t>;
 };
 
-/// Entries can come back after they were sent, so that sums of them may be selected from once more.
-///   take_back(tensor, indices, values)   sums of what ranks sent that no rank applies: this one
-///                                        remembers them; the spans stay as they are until commit
-///                                        or rollback. Called at most once a round and tensor,
-///                                        after encode if the rank encodes
+/// See compressor: entries that can come back.
 template <class C>
 concept takes_back = sparse<C> &&
     requires(state_of<C>& state, const tensor& t, std::span<const std::uint32_t> indices,

@@ -22,6 +22,9 @@ namespace sotto::detail {
 struct none_summed {
     bool operator()(const tensor&) const noexcept { return false; }
 };
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// What is remembered of a gradient that was not sent. Options have `bind_memory(layout)` and say
 /// by `static constexpr bool holds_momentum` whether momentum is applied inside; the state has
@@ -63,4 +66,4 @@ concept memory = requires(const M& options, const layout& tensors) {
     state.visit(field, summed);
 };
 
-}  // namespace sotto::detail
+}  // namespace sotto

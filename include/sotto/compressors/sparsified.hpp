@@ -84,7 +84,7 @@ struct sparsified {
                   "sparsified: the first policy must be a selector: it needs density and "
                   "bind_selector(layout) with "
                   "begin_round(round_info), select(tensor, values, k) and entries_max(tensor, k)");
-    static_assert(detail::memory<Memory>,
+    static_assert(memory<Memory>,
                   "sparsified: the second policy must be a memory: it needs holds_momentum and "
                   "bind_memory(layout) with accumulate, take, after_sum, commit, rollback and "
                   "visit(field, summed), which shows what checkpoints are to keep");

@@ -14,17 +14,7 @@ struct ignore_ready {
     void operator()(const tensor&) const {}
 };
 
-/// What a layer's options make of an input shape. Holds no parameters, only the memory between a
-/// forward pass and the backward pass after it, taken for the largest batch seen. Examples lie one
-/// after another, channels x height x width.
-///   output()                              the shape of one example behind the layer
-///   forward(pass, in) -> values           at the pass's parameters, of the whole network; `in` are
-///                                         any number of examples; valid until the next call
-///   activations(in) -> those values       `in` as it was given to forward
-///   backward(parameters, in, out_gradient, gradient, on_ready) -> gradient with respect to `in`
-///       after forward on the same `in`; writes (does not add) the layer's tensors in `gradient`
-///       and announces each once, last to first. If no layer before this one has parameters, it
-///       returns an empty span or what it was given: nobody will ask
+/// See layer.
 template <class S>
 concept layer_state = std::copyable<S> &&
     requires(S& state, const S& fixed, std::span<const float> read, std::span<float> write,
@@ -37,12 +27,25 @@ concept layer_state = std::copyable<S> &&
 
 }  // namespace sotto::detail::nn
 
+/// Layers of networks, their memory and the passes through them.
 namespace sotto::nn {
 
 /// One step of a network: options, a plain value, that are bound to an input shape while the
 /// network is put together.
 ///   bind(input, blueprint) -> state   names the layer's tensors in the blueprint; throws
 ///                                     invalid_option if the options cannot work or fit the input
+///
+/// The state holds no parameters, only the memory between a
+/// forward pass and the backward pass after it, taken for the largest batch seen. Examples lie one
+/// after another, channels x height x width.
+///   output()                              the shape of one example behind the layer
+///   forward(pass, in) -> values           at the pass's parameters, of the whole network; `in` are
+///                                         any number of examples; valid until the next call
+///   activations(in) -> those values       `in` as it was given to forward
+///   backward(parameters, in, out_gradient, gradient, on_ready) -> gradient with respect to `in`
+///       after forward on the same `in`; writes (does not add) the layer's tensors in `gradient`
+///       and announces each once, last to first. If no layer before this one has parameters, it
+///       returns an empty span or what it was given: nobody will ask
 template <class L>
 concept layer = std::copyable<L> && requires(const L& options, shape input, blueprint& plan) {
     { options.bind(input, plan) } -> detail::nn::layer_state;

@@ -126,23 +126,23 @@ namespace sotto::topologies {
 ///   math    ||W x - mean|| <= lambda ||x - mean||
 ///   cost    as of largest_on_differences; 64 ranks take less than a millisecond, 1,000 in a ring
 ///           a second
-inline double second_singular_value(std::span<const sotto::topologies::mixing_matrix> rounds) {
+inline double second_singular_value(std::span<const mixing_matrix> rounds) {
     if (rounds.empty()) return 1.0;
     const int size = rounds.front().size();
     std::vector<double> between(static_cast<std::size_t>(size));
-    const double square =
-        detail::topologies::largest_on_differences(size, [&](std::span<const double> x, std::span<double> y) {
-            std::copy(x.begin(), x.end(), y.begin());
-            for (const sotto::topologies::mixing_matrix& w : rounds)
-                detail::topologies::mix_differences(w, y, between, false);
-            for (std::size_t i = rounds.size(); i-- > 0;)
-                detail::topologies::mix_differences(rounds[i], y, between, true);
-        });
+    const auto there_and_back = [&](std::span<const double> x, std::span<double> y) {
+        std::copy(x.begin(), x.end(), y.begin());
+        for (const mixing_matrix& w : rounds)
+            detail::topologies::mix_differences(w, y, between, false);
+        for (std::size_t i = rounds.size(); i-- > 0;)
+            detail::topologies::mix_differences(rounds[i], y, between, true);
+    };
+    const double square = detail::topologies::largest_on_differences(size, there_and_back);
     return std::sqrt((std::max)(square, 0.0));
 }
 
 /// Of one round alone.
-inline double second_singular_value(const sotto::topologies::mixing_matrix& round) {
+inline double second_singular_value(const mixing_matrix& round) {
     return second_singular_value(std::span(&round, 1));
 }
 
@@ -177,12 +177,11 @@ namespace sotto::topologies {
 /// The smallest eigenvalue of a symmetric matrix; 1 of one rank.
 inline double smallest_eigenvalue(const sotto::topologies::mixing_matrix& round) {
     if (round.size() == 1) return 1.0;
-    return 1.0 - detail::topologies::largest_on_differences(round.size(),
-                                        [&](std::span<const double> x, std::span<double> y) {
-                                            detail::topologies::multiply(round, x, y, false);
-                                            for (std::size_t i = 0; i < x.size(); ++i)
-                                                y[i] = x[i] - y[i];
-                                        });
+    return 1.0 - detail::topologies::largest_on_differences(
+                     round.size(), [&](std::span<const double> x, std::span<double> y) {
+                         detail::topologies::multiply(round, x, y, false);
+                         for (std::size_t i = 0; i < x.size(); ++i) y[i] = x[i] - y[i];
+                     });
 }
 
 /// What a topology is, in numbers.

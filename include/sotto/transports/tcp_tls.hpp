@@ -517,12 +517,14 @@ public:
         fifo_.close();
     }
 
+    /// TLS over one connection to a peer.
     std::unique_ptr<detail::net::secure_session> connect(int handle, const std::string& job,
                                                          int own, int peer) const override {
         return std::make_unique<detail::net::tls_session>(context_.get(), secret(), handle, job,
                                                           own, peer, byte_view());
     }
 
+    /// The same on the side that was connected to; `first` has been read already.
     std::unique_ptr<detail::net::secure_session> accept(int handle, const std::string& job, int own,
                                                         byte_view first) const override {
         return std::make_unique<detail::net::tls_session>(context_.get(), secret(), handle, job,

@@ -18,6 +18,7 @@
 #include "sotto/kernels/detail/quantise/half.hpp"
 #include "sotto/wire/detail/coding/little_endian.hpp"
 
+/// What bytes on the wire mean. What reads them bounds every length before it is used.
 namespace sotto::wire {
 
 /// How a value travels. The numbers are part of the wire format.

@@ -2,6 +2,7 @@
 
 #include "sotto/strategies/gossip/mixing/mixing_method.hpp"
 
+/// How gossip mixes the parameters of neighbours.
 namespace sotto::mixing {
 
 /// The step first, then the mean with neighbours. Momentum of the optimizer stays a rank's own.
