@@ -56,8 +56,8 @@ concept memory = requires(const M& options, const layout& tensors) {
     options.bind_memory(tensors);
 }
 &&requires(bound_memory_of<M>& state, const tensor& t, std::span<const float> values,
-           std::span<const std::uint32_t> indices, std::span<float> sum, const idle_visitor& field,
-           const detail::none_summed& summed) {
+           std::span<const std::uint32_t> indices, std::span<float> sum,
+           const detail::idle_visitor& field, const detail::none_summed& summed) {
     { state.accumulate(t, values, 1.0f) } -> std::convertible_to<std::span<const float>>;
     state.take(t, indices, values, 0.999);
     state.after_sum(t, sum);
