@@ -190,10 +190,10 @@ set(sotto_headers
     include/sotto/launch/detail/process_group.hpp
     include/sotto/launch/detail/program_path.hpp
     include/sotto/launch/detail/reserved_port.hpp
+    include/sotto/launch/detail/supervision.hpp
     include/sotto/launch/detail/system_calls.hpp
     include/sotto/launch/environment.hpp
     include/sotto/launch/local_processes.hpp
-    include/sotto/launch/supervision.hpp
     include/sotto/logging/chrome_trace.hpp
     include/sotto/logging/consensus_maxima.hpp
     include/sotto/logging/detail/churn_lines.hpp
@@ -418,10 +418,10 @@ set(sotto_headers
     include/sotto/trainer/resume_report.hpp
     include/sotto/trainer/save_model.hpp
     include/sotto/trainer/trainer.hpp
-    include/sotto/transports/ballot_transport.hpp
     include/sotto/transports/detail/in_process/in_process_hub.hpp
     include/sotto/transports/detail/in_process/in_process_mailbox.hpp
     include/sotto/transports/detail/messaging/age_list.hpp
+    include/sotto/transports/detail/messaging/ballot_transport.hpp
     include/sotto/transports/detail/messaging/blame.hpp
     include/sotto/transports/detail/messaging/control_stream.hpp
     include/sotto/transports/detail/messaging/handshake.hpp

@@ -51,10 +51,10 @@ int train(const settings& s) {
     using namespace sotto;
     const images all = s.cifar10.empty() ? digits(s.quick) : cifar10_of(s.cifar10);
     const auto [channels, height, width] = all.seen.shape();
-    const models::residual_cnn_options network{.blocks = s.blocks,
-                                               .width = s.width,
-                                               .input = {channels, height, width},
-                                               .classes = all.seen.classes()};
+    const models::residual_cnn<>::options network{.blocks = s.blocks,
+                                                  .width = s.width,
+                                                  .input = {channels, height, width},
+                                                  .classes = all.seen.classes()};
     const data::augmented examples{all.seen, all.varied};
     const cosine down{.epochs = static_cast<double>(s.passes)};
 

@@ -63,7 +63,7 @@ bool make_logs(settings& chosen) {
 
 /// How good a model was when it was last looked at: by its accuracy, if it has labels.
 std::string quality(const sotto::run_log& run) {
-    const sotto::run_epoch* tested = run.last_evaluated();
+    const sotto::run_log::finished_epoch* tested = run.last_evaluated();
     if (!tested) return "not evaluated";
     const bool labels = std::isfinite(tested->evaluated->accuracy);
     char text[40];

@@ -131,7 +131,7 @@ public:
     static constexpr bool estimates = By != measured::exactly;
 
     struct state {
-        std::function<sotto::consensus_measure(const sotto::round_info&)> needs;
+        std::function<sotto::consensus_reading::measure(const sotto::round_info&)> needs;
         std::function<bool(const sotto::round_info&, double)> wants_one;
         std::function<bool(const sotto::consensus_reading&)> wants_another;
         std::function<double(const sotto::consensus_reading&)> target;

@@ -106,7 +106,6 @@ int main(int argc, char** argv) {
         if (s.quick && every->count() == 0) s.every = 5;
         const momentum_sgd heavy{.learning_rate = s.rate, .momentum = 0.9};
         const sgd plain{.learning_rate = s.rate};
-        const local_steps seldom{.every = s.every};
         std::printf("%d ranks, lines of %.6g Mbit/s and %.6g ms; seconds are simulated\n",
                     s.transport.workers, s.megabits, s.milliseconds);
         std::printf("%-40s %10s %15s %8s %8s %10s\n", "", "seconds", "MiB a rank sent", "at most",
@@ -125,12 +124,16 @@ int main(int argc, char** argv) {
         };
         row("all-reduce", all_reduce{heavy});
         row("all-reduce, Deep Gradient Compression", all_reduce{plain, dgc{.density = 0.001}});
-        row("local SGD", local_updates{heavy, all_reduce{sgd{.learning_rate = 1.0}}, seldom});
-        row("DiLoCo", local_updates{adamw{.learning_rate = s.rate / 100.0}, diloco(), seldom});
+        row("local SGD",
+            local_updates{heavy, all_reduce{sgd{.learning_rate = 1.0}}, {.every = s.every}});
+        row("DiLoCo",
+            local_updates{adamw{.learning_rate = s.rate / 100.0}, diloco(), {.every = s.every}});
         row("SparseLoCo",
-            local_updates{adamw{.learning_rate = s.rate / 100.0}, sparse_loco(), seldom});
+            local_updates{
+                adamw{.learning_rate = s.rate / 100.0}, sparse_loco(), {.every = s.every}});
         row("NoLoCo, in pairs",
-            local_updates{adamw{.learning_rate = s.rate / 100.0}, random_pairs{}, seldom});
+            local_updates{
+                adamw{.learning_rate = s.rate / 100.0}, random_pairs{}, {.every = s.every}});
         if (s.every > steps)
             std::printf("--every %lld is more than the %lld steps: ranks met in the end alone\n",
                         static_cast<long long>(s.every), static_cast<long long>(steps));

@@ -350,8 +350,10 @@ int main(int argc, char** argv) {
             s.steps = std::min<std::int64_t>(s.steps, 200);
             s.groups.burn_in = std::min<std::int64_t>(s.groups.burn_in, 50);
         }
-        for (const auto whom : {sotto::lessons_from::all, sotto::lessons_from::ring,
-                                sotto::lessons_from::pairs, sotto::lessons_from::random})
+        for (const auto whom : {sotto::codistillation_groups::lessons_from::all,
+                                sotto::codistillation_groups::lessons_from::ring,
+                                sotto::codistillation_groups::lessons_from::pairs,
+                                sotto::codistillation_groups::lessons_from::random})
             if (s.teachers == sotto::name_of(whom)) s.groups.lessons = whom;
         require_sensible(app, s);
         s.transport.seed = s.training.seed;

@@ -98,8 +98,8 @@ public:
 
 private:
     void sum(simulated& through) const {
-        collectives::all_reduce<simulated> sum(through, s_->weights,
-                                               sotto::detail::collectives::algorithm::ring);
+        sotto::detail::collectives::all_reduce<simulated> sum(
+            through, s_->weights, sotto::detail::collectives::algorithm::ring);
         sum.start(without_content(static_cast<std::size_t>(s_->weights)), {16, 0, 0});
         sotto::detail::collectives::run(through, sum);
     }
@@ -127,7 +127,7 @@ private:
 nlohmann::json measure(const settings& s) {
     sotto::simulated_options options;
     options.seed = s.seed;
-    options.line = sotto::simulated_line::ethernet(
+    options.line = sotto::simulated_options::connection::ethernet(
         s.rate, std::chrono::nanoseconds(std::llround(s.latency * 1e9)));
     options.machine.bytes = s.memory;
     options.dead_after = {};

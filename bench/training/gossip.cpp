@@ -66,13 +66,13 @@ struct settings {
 struct chosen_topology {
     std::string name;
 
-    sotto::topologies::repeated bind(int size) const {
+    auto bind(int size) const {
         using namespace sotto::topologies;
         if (name == "complete") return complete{}.bind(size);
         if (name == "torus") return torus{}.bind(size);
         // D^2 needs eigenvalues above -1/3: here the least is 0.
         if (name == "lazy_ring")
-            return sotto::topologies::repeated{lazy{ring{}, 0.75}.bind(size).matrix(0)};
+            return sotto::topologies::repeated(lazy{ring{}, 0.75}.bind(size).matrix(0));
         return ring{}.bind(size);
     }
     void describe(auto&& field) const { field("name", name); }

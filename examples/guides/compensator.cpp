@@ -40,7 +40,7 @@ int main() try {
     // Rank 0 serves, the others work, the last of them five times slower: on virtual time.
     const sotto::simulated_options network{
         .seed = 1,
-        .line = sotto::simulated_line::ethernet(1e9, std::chrono::microseconds(50)),
+        .line = sotto::simulated_options::connection::ethernet(1e9, std::chrono::microseconds(50)),
         .machine = {.flops = 1e9},
         .slowness = sotto::speeds::one_slow{.rank = 4, .factor = 5.0}};
     bool good = true;

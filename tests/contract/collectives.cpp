@@ -316,7 +316,8 @@ TEST_CASE_TEMPLATE_DEFINE("a rank that dies in the middle of any collective is n
                         std::vector<float> values(1000, 1.0f);
                         const bytes own(100);
                         std::vector<int> numbers(4);
-                        collectives::all_reduce sum(t, 1000, static_cast<algorithm>(kind % 4));
+                        detail::collectives::all_reduce sum(t, 1000,
+                                                            static_cast<algorithm>(kind % 4));
                         reduce_scatter scatter(t, 1000);
                         all_gather_parts<endpoint> parts(t, 1000);
                         broadcast<endpoint> shout(t, 1000);

@@ -44,8 +44,8 @@ TEST_CASE("all_reduce, local_updates: a wrong option -> bind refuses it by name"
                                   {"momentum_sgd.weight_decay", "0"},
                                   {"collectives::hierarchical.ranks_per_host", "max"},
                                   {"collectives::sparse_reduce_scatter.kept", ""},
-                                  {"local_steps.every", "max"},
-                                  {"local_steps.from_epoch", "0"},
+                                  {"local_updates.every", "max"},
+                                  {"local_updates.from_epoch", "0"},
                                   {"random_pairs.momentum", "0"},
                                   {"random_pairs.rate", "0"},
                                   {"random_pairs.pull", "0"}});

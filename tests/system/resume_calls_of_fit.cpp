@@ -84,7 +84,8 @@ void check_every_kill(Program program) {
     }
 }
 
-checkpoints<memory_files> into(memory_files files, checkpoint_options options = {}) {
+checkpoints<memory_files> into(memory_files files,
+                               checkpoints<memory_files>::options options = {}) {
     options.on_failure = nullptr;
     return checkpoints{"run", options, files};
 }

@@ -25,7 +25,7 @@ constexpr double header = 64;
 
 /// 1 Gbit/s of Ethernet and 100 us from rank to rank; computing takes no time.
 simulated_options ethernet() {
-    return {.line = simulated_line::ethernet(1e9, 50us),
+    return {.line = simulated_options::connection::ethernet(1e9, 50us),
             .machine = {.flops = 1e18, .bytes = 1e18},
             .dead_after = {}};
 }

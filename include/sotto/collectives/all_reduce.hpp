@@ -117,28 +117,25 @@ private:
     recursive_doubling_plan recursive_doubling_;
 };
 
-}  // namespace sotto::detail::collectives
-
-namespace sotto::collectives {
-
 /// Adds up floats over all ranks, in place; every rank ends with the same bits.
 ///   math    x = sum over the ranks, in the order of the algorithm. In fp16 and bf16 what is sent
 ///           is rounded, partial sums too, and so is the result; between, sums are floats
 ///   cost    see the plans; nothing at all with one rank or no values
 template <transport Transport>
-class all_reduce
-    : public detail::collectives::planned<Transport, detail::collectives::all_reduce_plan> {
+class all_reduce : public planned<Transport, all_reduce_plan> {
 public:
     /// For at most so many values, the same on all ranks; so are algorithm and format.
-    explicit all_reduce(
-        Transport& through, std::int64_t size_max,
-        detail::collectives::algorithm which = detail::collectives::algorithm::automatic,
-        wire::value_format format = wire::value_format::fp32)
-        : detail::collectives::planned<Transport, detail::collectives::all_reduce_plan>(
-              through,
-              detail::collectives::all_reduce_plan(through.rank(), through.size(), which, format),
-              size_max, format) {}
+    explicit all_reduce(Transport& through, std::int64_t size_max,
+                        algorithm which = algorithm::automatic,
+                        wire::value_format format = wire::value_format::fp32)
+        : planned<Transport, all_reduce_plan>(
+              through, all_reduce_plan(through.rank(), through.size(), which, format), size_max,
+              format) {}
 };
+
+}  // namespace sotto::detail::collectives
+
+namespace sotto::collectives {
 
 /// Sums by what choose_all_reduce says.
 struct automatic {
@@ -147,8 +144,8 @@ struct automatic {
     template <transport Transport>
     auto bind(Transport& through, std::int64_t size_max,
               wire::value_format format = wire::value_format::fp32) const {
-        return all_reduce<Transport>(through, size_max, detail::collectives::algorithm::automatic,
-                                     format);
+        return detail::collectives::all_reduce<Transport>(
+            through, size_max, detail::collectives::algorithm::automatic, format);
     }
 };
 
@@ -160,8 +157,8 @@ struct recursive_doubling {
     template <transport Transport>
     auto bind(Transport& through, std::int64_t size_max,
               wire::value_format format = wire::value_format::fp32) const {
-        return all_reduce<Transport>(through, size_max,
-                                     detail::collectives::algorithm::recursive_doubling, format);
+        return detail::collectives::all_reduce<Transport>(
+            through, size_max, detail::collectives::algorithm::recursive_doubling, format);
     }
 };
 

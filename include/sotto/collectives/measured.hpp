@@ -49,7 +49,7 @@ detail::collectives::algorithm fastest_all_reduce(
         if (candidates[i] == detail::collectives::algorithm::recursive_doubling &&
             format != wire::value_format::fp32)
             continue;
-        all_reduce<Transport> sum(through, size, candidates[i], format);
+        detail::collectives::all_reduce<Transport> sum(through, size, candidates[i], format);
         for (std::int64_t round = 0; round <= rounds; ++round) {
             const time_point start = through.now();
             sum.start(values, {channels::set_up, 0, number++});
@@ -84,8 +84,8 @@ struct measured {
     template <transport Transport>
     auto bind(Transport& through, std::int64_t size_max,
               wire::value_format format = wire::value_format::fp32) const {
-        return all_reduce<Transport>(through, size_max,
-                                     fastest_all_reduce(through, size_max, rounds, format), format);
+        return detail::collectives::all_reduce<Transport>(
+            through, size_max, fastest_all_reduce(through, size_max, rounds, format), format);
     }
 };
 

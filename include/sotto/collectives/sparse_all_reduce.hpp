@@ -25,7 +25,7 @@
 #include "sotto/wire/sparse_block.hpp"
 #include "sotto/wire/value_format.hpp"
 
-namespace sotto::collectives {
+namespace sotto::detail::collectives {
 
 /// As a number of sums to keep: every sum that is not 0.
 inline constexpr std::int64_t keep_all_sums = (std::numeric_limits<std::int64_t>::max)();
@@ -44,7 +44,7 @@ inline constexpr std::int64_t keep_all_sums = (std::numeric_limits<std::int64_t>
 ///           owner's largest are a fair sample of all. Everybody ends with the same bits
 ///   shape   n elements; own entries ascending, at most entries_max; a result of N runs, each
 ///           ascending, no element in two of them
-///   wire    to each owner a wire::sparse_block of its places, nothing if there are none; then its
+///   wire    to each owner a sotto::wire::sparse_block of its places, nothing if there are none; then its
 ///           sums likewise. In halves own values must be rounded already; what rounding takes away
 ///           from sums is left at the owner
 ///   cost    2 steps, or N if the bound of one rank's sums is above 32 KiB: all_gather_v then takes
@@ -65,7 +65,8 @@ public:
     /// For n elements, so many entries of one rank and so many sums kept of all; the same on all
     /// ranks.
     sparse_all_reduce(Transport& through, std::int64_t n, std::int64_t entries_max,
-                      std::int64_t kept_max, wire::value_format format = wire::value_format::fp32)
+                      std::int64_t kept_max,
+                      sotto::wire::value_format format = sotto::wire::value_format::fp32)
         : through_(&through),
           n_(checked(n, entries_max, kept_max)),
           entries_max_((std::min)(entries_max, n)),
@@ -106,7 +107,7 @@ public:
 
     /// `own` is copied. The result has at most about `kept` sums: ceil(kept / N) of each rank, and
     /// never more than were bound. `kept` is this rank's own affair: others may pass another one.
-    void start(const detail::kernels::sparse_values& own, std::int64_t kept, tag label) {
+    void start(const kernels::sparse_values& own, std::int64_t kept, tag label) {
         if (!complete())
             throw std::logic_error("sparse_all_reduce: started before it was complete");
         sort_by_owner(own);
@@ -136,7 +137,7 @@ public:
 
     /// The sums that a rank kept of its stripes; these and the following are valid until the next
     /// start.
-    detail::kernels::sparse_values sums_of(int rank) const noexcept {
+    kernels::sparse_values sums_of(int rank) const noexcept {
         const std::size_t begin = rank == 0 ? 0 : sum_ends_[static_cast<std::size_t>(rank) - 1],
                           count = sum_ends_[static_cast<std::size_t>(rank)] - begin;
         return {std::span(sum_indices_).subspan(begin, count),
@@ -144,9 +145,7 @@ public:
     }
 
     /// What was sent to this rank and is not in the result: to be remembered here.
-    detail::kernels::sparse_values left() const noexcept {
-        return {left_indices_, owned_.left().values};
-    }
+    kernels::sparse_values left() const noexcept { return {left_indices_, owned_.left().values}; }
 
 private:
     enum class phase : std::uint8_t { adding, gathering, complete };
@@ -170,7 +169,7 @@ private:
     std::int64_t times_world(std::int64_t count) const noexcept { return count * world_; }
 
     std::int64_t block_bytes_max(std::int64_t entries) const noexcept {
-        return wire::encoded_sparse_bytes_max(stripes_.places(), entries, format_);
+        return sotto::wire::encoded_sparse_bytes_max(stripes_.places(), entries, format_);
     }
 
     /// Of all runs together. Whatever a shift of Rice's code costs with all entries in one block of
@@ -178,13 +177,13 @@ private:
     /// own head, mode and filling.
     std::int64_t runs_bytes_max() const noexcept {
         constexpr std::int64_t head_max = 8;
-        return wire::encoded_sparse_bytes_max(times_world(stripes_.places()), entries_max_,
-                                              format_) +
+        return sotto::wire::encoded_sparse_bytes_max(times_world(stripes_.places()), entries_max_,
+                                                     format_) +
                head_max * world_;
     }
 
     /// Entries into places_ and values_, one owner's after the other's.
-    void sort_by_owner(const detail::kernels::sparse_values& own) {
+    void sort_by_owner(const kernels::sparse_values& own) {
         const auto indices = own.indices;
         if (indices.size() != own.values.size() ||
             static_cast<std::int64_t>(indices.size()) > entries_max_)
@@ -211,7 +210,7 @@ private:
         });
     }
 
-    detail::kernels::sparse_values run_to(int rank) const noexcept {
+    kernels::sparse_values run_to(int rank) const noexcept {
         const std::size_t begin = rank == 0 ? 0 : ends_[static_cast<std::size_t>(rank) - 1],
                           count = ends_[static_cast<std::size_t>(rank)] - begin;
         return {std::span(places_).subspan(begin, count), std::span(values_).subspan(begin, count)};
@@ -222,10 +221,11 @@ private:
         out_.clear();
         for (int hop = 1; hop < world_; ++hop) {
             const int to = (rank_ + hop) % world_;
-            const detail::kernels::sparse_values run = run_to(to);
+            const kernels::sparse_values run = run_to(to);
             const std::size_t begin = out_.size();
             if (!run.indices.empty())
-                wire::encode_sparse(stripes_.places(), run.indices, run.values, format_, out_);
+                sotto::wire::encode_sparse(stripes_.places(), run.indices, run.values, format_,
+                                           out_);
             sends_.push(through_->send(to, label_, byte_view(out_).subspan(begin)));
         }
     }
@@ -245,27 +245,28 @@ private:
         for (const std::uint32_t place : owned_.left().indices)
             left_indices_.push_back(element(rank_, place));
         block_.clear();
-        const detail::kernels::sparse_values kept = owned_.kept();
+        const kernels::sparse_values kept = owned_.kept();
         if (!kept.indices.empty())
-            wire::encode_sparse(stripes_.places(), kept.indices, kept.values, format_, block_);
+            sotto::wire::encode_sparse(stripes_.places(), kept.indices, kept.values, format_,
+                                       block_);
         now_ = phase::gathering;
         gather_.start(block_, label_);
     }
 
     /// Entries at places of `owner` that another rank sent.
-    detail::kernels::sparse_values read(byte_view block, int owner, int sender) {
+    kernels::sparse_values read(byte_view block, int owner, int sender) {
         if (block.empty()) return {};
         const auto name = [&] {
             return "the entries of rank " + std::to_string(owner) + "'s stripes from rank " +
                    std::to_string(sender);
         };
-        const auto entries = wire::decode_sparse(block, stripes_.places(), std::span(read_places_),
-                                                 std::span(read_values_));
-        if (!entries) throw detail::malformed_message(sender, name(), entries.why());
+        const auto entries = sotto::wire::decode_sparse(
+            block, stripes_.places(), std::span(read_places_), std::span(read_values_));
+        if (!entries) throw malformed_message(sender, name(), entries.why());
         // The others lie before it.
         if (!entries->indices.empty() &&
             stripes_.element(owner, entries->indices.back()) >= static_cast<std::uint64_t>(n_))
-            throw detail::malformed_message(
+            throw malformed_message(
                 sender, name(),
                 {.expected = "places within the tensor", .found = entries->indices.back()});
         return {entries->indices, entries->values};
@@ -273,12 +274,11 @@ private:
 
     void read_sums() {
         for (int rank = 0; rank < world_; ++rank) {
-            const detail::kernels::sparse_values sums = read(gather_.block_of(rank), rank, rank);
+            const kernels::sparse_values sums = read(gather_.block_of(rank), rank, rank);
             if (static_cast<std::int64_t>(sums.indices.size()) > sum_max_)
-                throw detail::malformed_message(
-                    rank, "the sums of rank " + std::to_string(rank),
-                    {.expected = "at most as many as were bound",
-                     .found = static_cast<std::int64_t>(sums.indices.size())});
+                throw malformed_message(rank, "the sums of rank " + std::to_string(rank),
+                                        {.expected = "at most as many as were bound",
+                                         .found = static_cast<std::int64_t>(sums.indices.size())});
             for (const std::uint32_t place : sums.indices)
                 sum_indices_.push_back(element(rank, place));
             sum_values_.insert(sum_values_.end(), sums.values.begin(), sums.values.end());
@@ -295,8 +295,8 @@ private:
     std::int64_t entries_max_;
     int world_;
     int rank_;
-    wire::value_format format_;
-    detail::collectives::stripes stripes_;
+    sotto::wire::value_format format_;
+    stripes stripes_;
     std::int64_t run_max_;  // entries of one rank in another one's stripes
     std::int64_t sum_max_;  // sums that one rank keeps
     detail::collectives::reselection owned_;
@@ -321,6 +321,10 @@ private:
     detail::collectives::flight<Transport> receives_;
     detail::collectives::flight<Transport> sends_;
 };
+
+}  // namespace sotto::detail::collectives
+
+namespace sotto::collectives {
 
 /// Exchanges entries by sparse_all_reduce, where a sum of them as a dense vector would not be
 /// shorter: for many ranks. The compressor must be sparse and its memory take entries back.
@@ -352,7 +356,7 @@ struct sparse_reduce_scatter {
 
     /// The sums that sparse_all_reduce is asked for, where a rank sends so many of n entries.
     std::int64_t kept_of(std::int64_t entries, std::int64_t n) const noexcept {
-        if (keeps_all()) return keep_all_sums;
+        if (keeps_all()) return detail::collectives::keep_all_sums;
         const double exact = std::ceil(kept * static_cast<double>(entries));
         return exact < static_cast<double>(n) ? static_cast<std::int64_t>(exact) : n;
     }
@@ -365,8 +369,8 @@ struct sparse_reduce_scatter {
             require_option("sparse_reduce_scatter", "kept", kept, detail::allowed::above(0.0),
                            " (1 keeps as many sums as one rank sends entries), or "
                            "sparse_reduce_scatter::all");
-        return sparse_all_reduce<Transport>(through, n, entries_max, kept_of(entries_max, n),
-                                            format);
+        return detail::collectives::sparse_all_reduce<Transport>(through, n, entries_max,
+                                                                 kept_of(entries_max, n), format);
     }
 };
 

@@ -131,17 +131,17 @@ private:
     std::int64_t index_;
 };
 
-/// Where in a job something happened.
-struct occasion {
-    std::int64_t epoch = 0;      // changes of membership so far: not an epoch of the training data
-    std::int64_t round = 0;      // exchanges so far
-    const char* phase = "idle";  // a literal: compute, send, receive, commit, ...
-};
-
 /// A rank failed, and this is the first one that did: not a neighbour that gave up because of it.
 /// Parameters, optimizer and compressor memory stand as after the last completed round.
 class peer_failure : public error {
 public:
+    /// Where in a job something happened.
+    struct occasion {
+        std::int64_t epoch = 0;  // changes of membership so far: not an epoch of the training data
+        std::int64_t round = 0;  // exchanges so far
+        const char* phase = "idle";  // a literal: compute, send, receive, commit, ...
+    };
+
     /// The rank, why it failed, and where the job stood when that was noticed.
     peer_failure(int rank, const std::string& cause, occasion when, errc code = errc::peer_failed)
         : error(code, "rank " + std::to_string(rank) + " failed: " + cause +

@@ -19,12 +19,16 @@ namespace sotto {
 ///           ranks as there were can go on with them
 enum class kept : std::uint8_t { alike, apart, own };
 
+}  // namespace sotto
+
+namespace sotto::detail {
+
 /// Two names as one, in no memory of the heap unless they are very long: states are also shown in
 /// every step, to be put back.
-class joined_name {
+class joined_names {
 public:
     /// Both, one after the other.
-    joined_name(std::string_view prefix, std::string_view name)
+    joined_names(std::string_view prefix, std::string_view name)
         : size_(prefix.size() + name.size()) {
         if (size_ > short_.size()) {
             long_.append(prefix).append(name);
@@ -42,6 +46,17 @@ private:
     std::array<char, 120> short_;
     std::string long_;
 };
+
+}  // namespace sotto::detail
+
+namespace sotto {
+
+/// Two names as one, for a visitor: `field(joined_name("lion/", t.name), values)`. It is a
+/// std::string_view while the expression lasts.
+///   cost    no memory of the heap up to 120 characters
+inline detail::joined_names joined_name(std::string_view prefix, std::string_view name) {
+    return {prefix, name};
+}
 
 /// A visitor under names that begin alike.
 template <class Field>

@@ -15,20 +15,6 @@
 #include "sotto/core/require_option.hpp"
 #include "sotto/data/labelled_batch.hpp"
 
-namespace sotto::data {
-
-/// One example: planes of rows of values.
-struct example_shape {
-    std::int64_t channels = 1;  // planes
-    std::int64_t height = 1;    // rows of a plane
-    std::int64_t width = 1;     // values of a row
-
-    constexpr std::int64_t size() const noexcept { return channels * height * width; }
-    friend constexpr bool operator==(const example_shape&, const example_shape&) = default;
-};
-
-}  // namespace sotto::data
-
 namespace sotto::detail::data {
 
 /// What a stored byte means: (byte - mean) * scale. The default spreads 0..255 over [0, 1].
@@ -52,23 +38,32 @@ namespace sotto::data {
 ///           negative label, an index or a part outside the set
 class labelled_set {
 public:
+    /// One example: planes of rows of values.
+    struct example_shape {
+        std::int64_t channels = 1;  // planes
+        std::int64_t height = 1;    // rows of a plane
+        std::int64_t width = 1;     // values of a row
+
+        constexpr std::int64_t size() const noexcept { return channels * height * width; }
+        friend constexpr bool operator==(const example_shape&, const example_shape&) = default;
+    };
+
     using batch_type = labelled_batch;
 
     /// No examples.
-    labelled_set() : labelled_set(data::example_shape{}, std::vector<float>{}, {}) {}
+    labelled_set() : labelled_set(example_shape{}, std::vector<float>{}, {}) {}
 
     /// Examples as floats, one after another, and a label each.
-    labelled_set(data::example_shape shape, std::vector<float> inputs,
-                 std::vector<std::int32_t> labels)
+    labelled_set(example_shape shape, std::vector<float> inputs, std::vector<std::int32_t> labels)
         : labelled_set(shape, memory{std::move(inputs), {}, std::move(labels), {}}) {}
 
     /// Examples as bytes, all of which mean the same.
-    labelled_set(data::example_shape shape, std::vector<std::uint8_t> inputs,
+    labelled_set(example_shape shape, std::vector<std::uint8_t> inputs,
                  std::vector<std::int32_t> labels, detail::data::byte_scale meaning = {})
         : labelled_set(shape, std::move(inputs), std::move(labels), std::span(&meaning, 1)) {}
 
     /// Examples as bytes, which mean in each channel what its scale says.
-    labelled_set(data::example_shape shape, std::vector<std::uint8_t> inputs,
+    labelled_set(example_shape shape, std::vector<std::uint8_t> inputs,
                  std::vector<std::int32_t> labels,
                  std::span<const detail::data::byte_scale> of_channels)
         : labelled_set(
@@ -78,7 +73,7 @@ public:
 
     std::int64_t size() const noexcept { return size_; }
     /// Of one example.
-    data::example_shape shape() const noexcept { return shape_; }
+    example_shape shape() const noexcept { return shape_; }
 
     /// One more than the largest label of the whole memory: parts of one set agree on it.
     std::int64_t classes() const noexcept { return classes_; }
@@ -162,7 +157,7 @@ private:
         std::vector<table> tables;  // what each byte means: in all channels, or in each one
     };
 
-    labelled_set(data::example_shape shape, memory all)
+    labelled_set(example_shape shape, memory all)
         : shape_(shape), size_(static_cast<std::int64_t>(all.labels.size())) {
         constexpr std::int64_t most = (std::numeric_limits<std::int32_t>::max)();
         const auto in_range = [](std::int64_t n) { return n >= 1 && n <= most; };
@@ -184,7 +179,7 @@ private:
         memory_ = std::make_shared<const memory>(std::move(all));
     }
 
-    static std::string text(data::example_shape s) {
+    static std::string text(example_shape s) {
         return std::to_string(s.channels) + " x " + std::to_string(s.height) + " x " +
                std::to_string(s.width);
     }
@@ -232,7 +227,7 @@ private:
         return places_ ? (*places_)[at] : at;
     }
 
-    data::example_shape shape_;
+    example_shape shape_;
     std::int64_t first_ = 0;
     std::int64_t size_ = 0;
     std::int64_t classes_ = 0;

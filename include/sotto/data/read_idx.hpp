@@ -77,8 +77,9 @@ inline labelled_set read_idx(const std::filesystem::path& images_path,
     const auto& [n, b, c, d] = images.header.extents;
     if (images.header.rank < 3)
         throw malformed(images_path.string(), {3, "rank 3 or 4 for images", images.header.rank});
-    const data::example_shape shape =
-        images.header.rank == 3 ? data::example_shape{1, b, c} : data::example_shape{b, c, d};
+    const data::labelled_set::example_shape shape =
+        images.header.rank == 3 ? data::labelled_set::example_shape{1, b, c}
+                                : data::labelled_set::example_shape{b, c, d};
     if (shape.size() == 0)
         throw malformed(images_path.string(), {8, "images with at least one pixel", 0});
 

@@ -19,18 +19,18 @@ namespace sotto::data {
 /// Reads a text from a file, every byte a character, with the file's own vocabulary.
 ///   cost    1 byte a character; while reading, twice that
 ///   errors  io_failure: a file that cannot be read;  all others as text_set, naming the file
-inline text_set read_text(const std::filesystem::path& path, data::text_windows windows = {}) {
+inline text_set read_text(const std::filesystem::path& path, text_set::windows cut = {}) {
     const bytes file = detail::data::read_file(path);
-    return text_set(detail::data::as_text(file), windows, path.string());
+    return text_set(detail::data::as_text(file), cut, path.string());
 }
 
 /// Reads a text to be read by a model that learnt another one's vocabulary.
 ///   errors  as above, and malformed: a character that the vocabulary has not, with its place in
 ///           the file
 inline text_set read_text(const std::filesystem::path& path, const data::vocabulary& known,
-                          data::text_windows windows = {}) {
+                          text_set::windows cut = {}) {
     const bytes file = detail::data::read_file(path);
-    return text_set(detail::data::as_text(file), known, windows, path.string());
+    return text_set(detail::data::as_text(file), known, cut, path.string());
 }
 
 }  // namespace sotto::data

@@ -18,12 +18,6 @@
 
 namespace sotto::data {
 
-/// How a text is cut into examples.
-struct text_windows {
-    std::int64_t length = 64;  // characters that a model reads in one example
-    std::int64_t stride = 0;   // characters from the start of one to that of the next; 0: length
-};
-
 /// Windows of a text, each character with the one after it as its label: a data set in the sense of
 /// sotto::dataset for a model that predicts text. Copies and parts share the memory, which nothing
 /// changes.
@@ -40,19 +34,29 @@ class text_set {
 public:
     using batch_type = labelled_batch;
 
+    /// How a text is cut into examples.
+    struct windows {
+        std::int64_t length = 64;  // characters that a model reads in one example
+        std::int64_t stride = 0;  // characters from the start of one to that of the next; 0: length
+    };
+
     /// With the text's own characters as the vocabulary. `name` is what errors call the text.
-    explicit text_set(std::string_view text, data::text_windows windows = {},
-                      std::string_view name = "text")
-        : text_set(text, data::vocabulary(text), windows, name) {}
+    explicit text_set(std::string_view text) : text_set(text, windows{}) {}
+    /// The same, cut as the windows say.
+    explicit text_set(std::string_view text, windows cut, std::string_view name = "text")
+        : text_set(text, data::vocabulary(text), cut, name) {}
 
     /// By a vocabulary that was made before, as of the text trained on.
-    text_set(std::string_view text, const data::vocabulary& known, data::text_windows windows = {},
+    text_set(std::string_view text, const data::vocabulary& known)
+        : text_set(text, known, windows{}) {}
+    /// The same, cut as the windows say.
+    text_set(std::string_view text, const data::vocabulary& known, windows cut,
              std::string_view name = "text")
         : memory_(std::make_shared<const memory>(
               memory{known, known.encode(text).value([&] { return std::string(name); }),
                      std::string(name)})),
           characters_(static_cast<std::int64_t>(text.size())),
-          windows_(windows) {
+          windows_(cut) {
         require_option("text_set", "length", windows_.length, detail::allowed::at_least(1));
         require_option("text_set", "stride", windows_.stride, detail::allowed::at_least(0),
                        ", where 0 is the length");
@@ -124,7 +128,7 @@ private:
     std::shared_ptr<const memory> memory_;
     std::int64_t first_ = 0;
     std::int64_t characters_;
-    data::text_windows windows_;
+    windows windows_;
 };
 
 }  // namespace sotto::data

@@ -14,7 +14,7 @@
 #include "sotto/launch/detail/job_mark.hpp"
 #include "sotto/launch/detail/local_run.hpp"
 #include "sotto/launch/detail/reserved_port.hpp"
-#include "sotto/launch/supervision.hpp"
+#include "sotto/launch/detail/supervision.hpp"
 #include "sotto/launch/detail/system_calls.hpp"
 
 namespace sotto::launch {

@@ -27,15 +27,6 @@
 
 namespace sotto {
 
-/// Which steps are drawn.
-struct chrome_trace_options {
-    /// Counted from 1 where the trace begins; the first takes memory, and is not like the others.
-    std::int64_t first_step = 2;
-    std::int64_t steps = 10;  // that are drawn
-    /// Called when steps begin to be left out; null: nothing is.
-    void (*on_failure)(const detail::write_failure&) = detail::complain_of_writing;
-};
-
 /// Draws when each tensor was computed, compressed, under way and added up: a file in Chrome's
 /// trace format, which chrome://tracing and ui.perfetto.dev open. One process for each rank, with a
 /// row for what its thread does and one for each tensor on the network, so that what overlaps is
@@ -61,14 +52,25 @@ struct chrome_trace_options {
 ///           be opened or written; invalid_option: a first step or a number of steps below 1
 class chrome_trace {
 public:
+    /// Which steps are drawn.
+    struct options {
+        /// Counted from 1 where the trace begins; the first takes memory, and is not like the others.
+        std::int64_t first_step = 2;
+        std::int64_t steps = 10;  // that are drawn
+        /// Called when steps begin to be left out; null: nothing is.
+        void (*on_failure)(const detail::write_failure&) = detail::complain_of_writing;
+    };
+
     /// Into this file; throws invalid_option: an empty path, or no step to draw from 1 on.
-    explicit chrome_trace(const std::filesystem::path& path, chrome_trace_options options = {})
+    explicit chrome_trace(const std::filesystem::path& path) : chrome_trace(path, options{}) {}
+    /// Into this file, as the options say; throws the same.
+    explicit chrome_trace(const std::filesystem::path& path, options chosen)
         : file_(detail::required_path("chrome_trace", path)),
-          options_(options),
-          complaint_(options.on_failure) {
-        require_option("chrome_trace", "first_step", options.first_step,
+          options_(chosen),
+          complaint_(chosen.on_failure) {
+        require_option("chrome_trace", "first_step", chosen.first_step,
                        detail::allowed::at_least(1));
-        require_option("chrome_trace", "steps", options.steps, detail::allowed::at_least(1));
+        require_option("chrome_trace", "steps", chosen.steps, detail::allowed::at_least(1));
     }
 
     void on_begin(const run_info& info) {
@@ -227,7 +229,7 @@ private:
     }
 
     detail::line_file file_;
-    chrome_trace_options options_;
+    options options_;
     detail::complaint complaint_;
     int rank_ = 0;
     bool has_network_ = false;

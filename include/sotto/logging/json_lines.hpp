@@ -34,16 +34,6 @@
 
 namespace sotto {
 
-/// What json_lines writes, and who.
-struct json_lines_options {
-    std::int64_t every_steps = 1;  // a step's line is left out unless its number is a multiple
-    /// Else the first rank of each model alone; other ranks' files are named PATH.rank1 ...
-    bool every_rank = false;
-    bool append = false;  // to what is in the file, also where the run begins anew
-    /// Called when lines begin to be left out; null: nothing is.
-    void (*on_failure)(const detail::write_failure&) = detail::complain_of_writing;
-};
-
 /// Writes a run to a file, whose folder is made where there is none, one JSON object a line, each
 /// with its "event" first. Where several models are trained at once, as by codistillation, each has
 /// a file of its own, see path_of_model: run.group-0.jsonl and run.group-1.jsonl for run.jsonl.
@@ -125,12 +115,24 @@ struct json_lines_options {
 ///           reason, when it cannot be opened or written; invalid_option: every_steps below 1
 class json_lines {
 public:
+    /// What json_lines writes, and who.
+    struct options {
+        std::int64_t every_steps = 1;  // a step's line is left out unless its number is a multiple
+        /// Else the first rank of each model alone; other ranks' files are named PATH.rank1 ...
+        bool every_rank = false;
+        bool append = false;  // to what is in the file, also where the run begins anew
+        /// Called when lines begin to be left out; null: nothing is.
+        void (*on_failure)(const detail::write_failure&) = detail::complain_of_writing;
+    };
+
     /// Into this file; throws invalid_option: an empty path, every_steps below 1.
-    explicit json_lines(const std::filesystem::path& path, json_lines_options options = {})
+    explicit json_lines(const std::filesystem::path& path) : json_lines(path, options{}) {}
+    /// Into this file, as the options say; throws the same.
+    explicit json_lines(const std::filesystem::path& path, options chosen)
         : file_(detail::required_path("json_lines", path)),
-          options_(options),
-          complaint_(options.on_failure) {
-        require_option("json_lines", "every_steps", options.every_steps,
+          options_(chosen),
+          complaint_(chosen.on_failure) {
+        require_option("json_lines", "every_steps", chosen.every_steps,
                        detail::allowed::at_least(1));
         std::error_code ignored;
         was_there_ = std::filesystem::exists(file_.path(), ignored);
@@ -382,7 +384,7 @@ private:
     }
 
     detail::line_file file_;
-    json_lines_options options_;
+    options options_;
     detail::complaint complaint_;
     detail::recent_rounds recent_;
     detail::taught_writer taught_;

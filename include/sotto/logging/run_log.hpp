@@ -111,28 +111,6 @@ struct run_point {
     }
 };
 
-}  // namespace sotto::detail
-
-namespace sotto {
-
-/// One epoch_report, or, without steps, what `fit` found out after the last one. `seconds` and
-/// `bytes_sent` are of the whole run up to its end.
-struct run_epoch {
-    std::int64_t epoch = 0;                 // its number, from 1 on
-    std::int64_t step = 0;                  // completed, over all epochs
-    std::int64_t steps = 0;                 // that `costs` are the sum of
-    bool complete = true;                   // else `fit` ended inside it
-    double seconds = 0.0;                   // of all steps
-    double bytes_sent = 0.0;                // by this rank
-    double loss = 0.0;                      // not finite where training ran away
-    std::optional<evaluation> evaluated{};  // where it was measured
-    detail::run_costs costs{};              // of its steps
-};
-
-}  // namespace sotto
-
-namespace sotto::detail {
-
 /// A checkpoint that was not written, or another thing that a reader of the run should know.
 struct run_remark {
     std::int64_t step = 0;  // as the trainer counts
@@ -195,13 +173,27 @@ public:
         std::span<const std::int64_t> tensor_message_bytes{};     // of each tensor
     };
 
+    /// One epoch_report, or, without steps, what `fit` found out after the last one. `seconds` and
+    /// `bytes_sent` are of the whole run up to its end.
+    struct finished_epoch {
+        std::int64_t epoch = 0;                 // its number, from 1 on
+        std::int64_t step = 0;                  // completed, over all epochs
+        std::int64_t steps = 0;                 // that `costs` are the sum of
+        bool complete = true;                   // else `fit` ended inside it
+        double seconds = 0.0;                   // of all steps
+        double bytes_sent = 0.0;                // by this rank
+        double loss = 0.0;                      // not finite where training ran away
+        std::optional<evaluation> evaluated{};  // where it was measured
+        detail::run_costs costs{};              // of its steps
+    };
+
     std::string name;                           // for people
     start about{};                              // of the last `fit`
     std::int64_t fits = 0;                      // calls of it
     std::int64_t interruptions = 0;             // of them, those that another had to go on with
     bool changed_world = false;                 // they were not all of as many ranks
     std::vector<detail::run_point> points{};    // in order
-    std::vector<run_epoch> epochs{};            // in order
+    std::vector<finished_epoch> epochs{};       // in order
     std::vector<detail::run_remark> remarks{};  // in order
     std::vector<server_report> servers{};       // what each last told, by their ranks
     std::vector<detail::run_churn> churns{};    // that a program found, see append_churn
@@ -288,7 +280,7 @@ public:
     }
 
     /// `e.seconds` is since its `fit` began; `steps` and `bytes_sent` are filled in here.
-    void add(run_epoch e) {
+    void add(finished_epoch e) {
         complete(e.costs);
         // The epoch's own sum replaces what its steps, some perhaps left out, added up to; but not
         // where the line of an epoch before it is missing, of which there are steps, too.
@@ -365,7 +357,7 @@ public:
     bool by_server() const noexcept { return serving_.servers > 0 || !servers.empty(); }
 
     /// The last evaluation, if there was one.
-    const run_epoch* last_evaluated() const noexcept {
+    const finished_epoch* last_evaluated() const noexcept {
         for (auto e = epochs.rbegin(); e != epochs.rend(); ++e)
             if (e->evaluated) return &*e;
         return nullptr;

@@ -68,13 +68,13 @@ public:
     }
 
     void on_epoch(const epoch_report& report) {
-        log_.add(run_epoch{.epoch = report.epoch,
-                           .step = report.step,
-                           .complete = report.complete,
-                           .seconds = report.seconds,
-                           .loss = report.loss,
-                           .evaluated = report.evaluated,
-                           .costs = detail::costs_of(report.total)});
+        log_.add(run_log::finished_epoch{.epoch = report.epoch,
+                                         .step = report.step,
+                                         .complete = report.complete,
+                                         .seconds = report.seconds,
+                                         .loss = report.loss,
+                                         .evaluated = report.evaluated,
+                                         .costs = detail::costs_of(report.total)});
         if (report.served) log_.add(*report.served);
         if (const detail::round_times* round = recent_.typical()) log_.typical_round = *round;
         log_.peak_memory_bytes =

@@ -49,7 +49,7 @@ struct calibration_options {
 template <class Compressor>
 class calibration {
     using route = entry_route<Compressor, collectives::fitting>;
-    using exchange = sotto::collectives::sparse_all_reduce<mirror>;
+    using exchange = sotto::detail::collectives::sparse_all_reduce<mirror>;
 
 public:
     calibration(const Compressor& options, const layout& tensors, int world)
@@ -283,8 +283,11 @@ inline std::vector<detail::way_to_send> usual_ways(const layout& tensors, int wo
     add("fp16", sotto::fp16{});
     for (const double density : {0.1, 0.01, 0.001})
         add("top-k " + detail::reporting::digits(100.0 * density, 1) + "\u202f% with a residual",
-            sparsified{top_k{density}, residual{}, constant_density{}, local_clipping{},
-                       sparse_message{.values = wire::value_format::fp16}});
+            sparsified{top_k{density},
+                       residual{},
+                       constant_density{},
+                       local_clipping{},
+                       {.values = wire::value_format::fp16}});
     for (const double density : {0.1, 0.01, 0.001})
         add("DGC " + detail::reporting::digits(100.0 * density, 1) + "\u202f%",
             dgc{.density = density, .values = wire::value_format::fp16});

@@ -20,20 +20,6 @@
 
 namespace sotto {
 
-/// How often a report is written while training goes on, and what else is in it.
-struct html_report_options {
-    std::string name = "this run";  // of the run, in the report
-    double every_seconds = 30.0;    // at the next step; 0: not by time
-    std::int64_t every_epochs = 0;  // 0: not by epochs
-    std::vector<run_log> beside{};  // other runs, such as from read_json_lines: drawn first
-    /// What is known of the run that this one goes on with, as from read_json_lines_if_there: its
-    /// first part. Not used where `fit` begins at step 0.
-    std::optional<run_log> earlier{};
-    report_options report{};  // compressors are calibrated at the end of `fit` alone
-    /// Called when reports begin not to be written; null: nothing is.
-    void (*on_failure)(const detail::write_failure&) = detail::complain_of_writing;
-};
-
 /// Writes a run's report at the end of `fit`, and while it goes on, so that it can be looked at at
 /// any time: the page then reloads itself. A call of `fit` that an earlier process had completed
 /// leaves the report as it is. Rank 0 alone; where several models are trained at once, the first
@@ -45,10 +31,26 @@ struct html_report_options {
 ///   errors  on_begin: see write_report. invalid_option: an empty path, a negative interval
 class html_report {
 public:
+    /// How often a report is written while training goes on, and what else is in it.
+    struct options {
+        std::string name = "this run";  // of the run, in the report
+        double every_seconds = 30.0;    // at the next step; 0: not by time
+        std::int64_t every_epochs = 0;  // 0: not by epochs
+        std::vector<run_log> beside{};  // other runs, such as from read_json_lines: drawn first
+        /// What is known of the run that this one goes on with, as from read_json_lines_if_there: its
+        /// first part. Not used where `fit` begins at step 0.
+        std::optional<run_log> earlier{};
+        report_options report{};  // compressors are calibrated at the end of `fit` alone
+        /// Called when reports begin not to be written; null: nothing is.
+        void (*on_failure)(const detail::write_failure&) = detail::complain_of_writing;
+    };
+
     /// Into this file.
-    explicit html_report(const std::filesystem::path& path, html_report_options options = {})
+    explicit html_report(const std::filesystem::path& path) : html_report(path, options{}) {}
+    /// Into this file, as the options say; throws the same.
+    explicit html_report(const std::filesystem::path& path, options chosen)
         : path_(detail::required_path("html_report", path)),
-          options_(std::move(options)),
+          options_(std::move(chosen)),
           recorder_(options_.name),
           complaint_(options_.on_failure),
           calibrates_(std::exchange(options_.report.calibrate, false) && !options_.report.advised) {
@@ -139,7 +141,7 @@ private:
     }
 
     std::filesystem::path path_;
-    html_report_options options_;
+    options options_;
     run_recorder recorder_;
     detail::complaint complaint_;
     bool calibrates_;

@@ -18,17 +18,6 @@
 
 namespace sotto {
 
-/// How often ranks that take steps of their own meet.
-struct local_steps {
-    std::int64_t every = 30;  // steps from one meeting to the next
-    double from_epoch = 0.0;  // before it they meet after every step: post-local SGD
-
-    void describe(auto&& field) const {
-        field("every", every);
-        field("from_epoch", from_epoch);
-    }
-};
-
 /// Each rank takes so many steps on its own data; then all meet, and another strategy takes one
 /// step by how far each has come, as if that were its gradient. Everybody goes on from there.
 ///   math    from theta, after H steps of the optimizer at theta_i: Delta_i = theta - theta_i is
@@ -52,6 +41,17 @@ struct local_steps {
 ///           al. 2025, SparseLoCo, arXiv:2508.15706
 template <class Optimizer = sgd, class Outer = all_reduce<momentum_sgd>>
 struct local_updates {
+    /// How often ranks that take steps of their own meet.
+    struct meetings {
+        std::int64_t every = 30;  // steps from one meeting to the next
+        double from_epoch = 0.0;  // before it they meet after every step: post-local SGD
+
+        void describe(auto&& field) const {
+            field("every", every);
+            field("from_epoch", from_epoch);
+        }
+    };
+
     static_assert(
         optimizer<Optimizer>,
         "local_updates: the first policy must be an optimizer: it needs bind(layout) with "
@@ -62,7 +62,7 @@ struct local_updates {
 
     Optimizer optimizer{};  // of each rank's own steps
     Outer outer{};          // the strategy by which all meet
-    local_steps local{};    // when they meet
+    meetings local{};       // when they meet
 
     static constexpr bool synchronous = false;
     static constexpr bool in_step = true;
@@ -83,7 +83,7 @@ local_updates(O) -> local_updates<O>;
 template <class O, class S>
 local_updates(O, S) -> local_updates<O, S>;
 template <class O, class S>
-local_updates(O, S, local_steps) -> local_updates<O, S>;
+local_updates(O, S, typename local_updates<O, S>::meetings) -> local_updates<O, S>;
 
 /// The outer step that DiLoCo publishes, for local_updates{adamw{...}, diloco()}.
 ///   source  Douillard et al. 2023, arXiv:2311.08105: Nesterov, rate 0.7, momentum 0.9; where

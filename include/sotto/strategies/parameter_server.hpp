@@ -37,7 +37,7 @@ struct serving {
     /// anew.
     std::filesystem::path checkpoints{};
     std::int64_t every = 1000;  // steps of a server from one checkpoint to the next
-    std::string job{};          // that owns these folders, see checkpoint_options::job
+    std::string job{};          // that owns these folders, see checkpoints::options::job
     /// A file in which each server writes in what order it was told what and whom it answered, and
     /// one whose order it follows: the same run then ends in the same parameters, bit for bit. See
     /// arrival_order. Empty: neither. A file that is there is written anew; where a server may come

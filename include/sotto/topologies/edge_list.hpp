@@ -50,22 +50,22 @@ struct edge_list {
     /// Of the file, if it is known.
     std::string name() const { return file.empty() ? "edge_list" : file; }
 
-    topologies::repeated bind(int size) const {
+    auto bind(int size) const {
         const bool has_weights = weighted();
         mixing_matrix graph(size);  // without weights, of links that count for one
         for (const detail::topologies::edge& e : edges) add(graph, e);
-        if (has_weights) return topologies::repeated{std::move(graph)};
+        if (has_weights) return topologies::repeated(std::move(graph));
         if (!directed) {
             std::vector<std::pair<int, int>> pairs;
             for (const detail::topologies::edge& e : edges) pairs.emplace_back(e.from, e.to);
-            return topologies::repeated{by_degree(size, pairs)};
+            return topologies::repeated(by_degree(size, pairs));
         }
         mixing_matrix matrix(size);
         for (int rank = 0; rank < size; ++rank)
             for (const detail::topologies::neighbour& n : graph.out_of(rank))
                 matrix.link(n.rank, rank,
                             1.0 / (1.0 + static_cast<double>(graph.out_of(rank).size())));
-        return topologies::repeated{std::move(matrix)};
+        return topologies::repeated(std::move(matrix));
     }
 
     void describe(auto&& field) const {

@@ -25,14 +25,14 @@ struct random_regular {
     int degree = 4;          // links of every rank
     std::uint64_t seed = 1;  // of the draws, alike on all ranks
 
-    topologies::repeated bind(int size) const {
+    auto bind(int size) const {
         require_possible(size);
         for (std::uint64_t attempt = 0;; ++attempt) {
             const auto edges = drawn(size, random_stream(seed).split("regular").split(attempt));
             if (edges.empty() && size > 1) continue;
             mixing_matrix matrix(size);
             for (const auto& [a, b] : edges) matrix.link_both(a, b, 1.0 / (1.0 + degree));
-            return topologies::repeated{std::move(matrix)};
+            return topologies::repeated(std::move(matrix));
         }
     }
     void describe(auto&& field) const {

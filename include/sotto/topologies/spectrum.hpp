@@ -184,6 +184,10 @@ inline double smallest_eigenvalue(const sotto::topologies::mixing_matrix& round)
                      });
 }
 
+}  // namespace sotto::topologies
+
+namespace sotto::detail::topologies {
+
 /// What a topology is, in numbers.
 struct mixing_summary {
     int ranks = 1;            // that mix
@@ -204,11 +208,16 @@ struct mixing_summary {
     }
 };
 
+}  // namespace sotto::detail::topologies
+
+namespace sotto::topologies {
+
 /// Of a topology's state. The name is for errors.
 ///   errors  invalid_option: a matrix that is not doubly stochastic
 template <class State>
-mixing_summary summary_of(State& state, std::string_view name = {}) {
-    mixing_summary all{.ranks = state.matrix(0).size(), .period = state.period()};
+detail::topologies::mixing_summary summary_of(State& state, std::string_view name = {}) {
+    detail::topologies::mixing_summary all{.ranks = state.matrix(0).size(),
+                                           .period = state.period()};
     std::vector<sotto::topologies::mixing_matrix> rounds;
     for (std::int64_t round = 0; round < std::max<std::int64_t>(all.period, 1); ++round) {
         rounds.push_back(state.matrix(round));

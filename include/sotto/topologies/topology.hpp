@@ -66,15 +66,15 @@ concept tells_mean_contraction = requires(const State& state) {
 
 }  // namespace sotto::detail::topologies
 
-namespace sotto::topologies {
+namespace sotto::detail::topologies {
 
 /// The state of a topology whose matrices repeat.
-class repeated {
+class repeated_matrices {
 public:
     /// Every round has this matrix.
-    explicit repeated(sotto::topologies::mixing_matrix one) : matrices_{std::move(one)} {}
+    explicit repeated_matrices(sotto::topologies::mixing_matrix one) : matrices_{std::move(one)} {}
     /// Rounds take these matrices in turn; one at least.
-    explicit repeated(std::vector<sotto::topologies::mixing_matrix> some)
+    explicit repeated_matrices(std::vector<sotto::topologies::mixing_matrix> some)
         : matrices_(std::move(some)) {}
 
     const sotto::topologies::mixing_matrix& matrix(std::int64_t round) const noexcept {
@@ -86,5 +86,17 @@ private:
     std::vector<sotto::topologies::mixing_matrix> matrices_;
 };
 
-}  // namespace sotto::topologies
+}  // namespace sotto::detail::topologies
 
+namespace sotto::topologies {
+
+/// The state of a topology in which every round has this matrix, as `bind` may return it.
+inline detail::topologies::repeated_matrices repeated(mixing_matrix one) {
+    return detail::topologies::repeated_matrices(std::move(one));
+}
+/// The same, where rounds take these matrices in turn; one at least.
+inline detail::topologies::repeated_matrices repeated(std::vector<mixing_matrix> some) {
+    return detail::topologies::repeated_matrices(std::move(some));
+}
+
+}  // namespace sotto::topologies

@@ -18,7 +18,7 @@ struct torus {
     int rows = 0;     // 0 with columns: found out
     int columns = 0;  // 0 with rows: found out
 
-    topologies::repeated bind(int size) const {
+    auto bind(int size) const {
         const auto [height, width] = sides(size);
         mixing_matrix matrix(size);
         const double weight = 1.0 / (1 + 2 * (height > 1) + 2 * (width > 1));
@@ -28,7 +28,7 @@ struct torus {
                 matrix.link_both(rank, row * width + (column + 1) % width, weight);
                 matrix.link_both(rank, (row + 1) % height * width + column, weight);
             }
-        return topologies::repeated{std::move(matrix)};
+        return topologies::repeated(std::move(matrix));
     }
     void describe(auto&& field) const {
         field("rows", rows);

@@ -23,25 +23,6 @@ inline void complain_of_checkpoint(const checkpoint_report& report) {
                                    report.failure + "; training goes on");
 }
 
-/// When checkpoints are written, and how many stay.
-struct checkpoint_options {
-    std::optional<std::int64_t> every_steps{};   // whichever is due first;
-    std::optional<std::int64_t> every_epochs{};  // with neither, after every epoch
-    std::int64_t keep = 2;  // generations: the newest may turn out damaged. While one is written,
-                            // there must be room for one more
-    /// Called on rank 0; null: nothing is. Callbacks with on_checkpoint are told everywhere.
-    void (*on_failure)(const checkpoint_report&) = complain_of_checkpoint;
-    /// Names the job that owns the folder: alike for all its ranks and restarts, at most 256 bytes.
-    /// Empty: what the launcher calls it, see job_of_launcher; without one, each process is a job.
-    std::string job{};
-
-    void describe(auto&& field) const {
-        field("every_steps", every_steps);
-        field("every_epochs", every_epochs);
-        field("keep", keep);
-    }
-};
-
 /// Given to `fit`, writes everything that the run needs to go on into a folder, now and then and at
 /// the end of `fit`; `trainer.resume` goes on from there.
 ///
@@ -71,12 +52,31 @@ struct checkpoint_options {
 template <detail::checkpoint::file_system Files = detail::checkpoint::posix_files>
 class checkpoints {
 public:
+    /// When checkpoints are written, and how many stay.
+    struct options {
+        std::optional<std::int64_t> every_steps{};   // whichever is due first;
+        std::optional<std::int64_t> every_epochs{};  // with neither, after every epoch
+        std::int64_t keep =
+            2;  // generations: the newest may turn out damaged. While one is written,
+                // there must be room for one more
+        /// Called on rank 0; null: nothing is. Callbacks with on_checkpoint are told everywhere.
+        void (*on_failure)(const checkpoint_report&) = complain_of_checkpoint;
+        /// Names the job that owns the folder: alike for all its ranks and restarts, at most 256 bytes.
+        /// Empty: what the launcher calls it, see job_of_launcher; without one, each process is a job.
+        std::string job{};
+
+        void describe(auto&& field) const {
+            field("every_steps", every_steps);
+            field("every_epochs", every_epochs);
+            field("keep", keep);
+        }
+    };
+
     /// Into this folder, which is made if it is not there. A relative path is that of the working
     /// directory now, whatever the program makes of it later.
-    explicit checkpoints(const std::filesystem::path& folder, checkpoint_options options = {},
-                         Files files = {})
+    explicit checkpoints(const std::filesystem::path& folder, options chosen = {}, Files files = {})
         : folder_(detail::absolute_path(folder)),
-          options_(std::move(options)),
+          options_(std::move(chosen)),
           files_(std::move(files)) {
         check("every_steps", options_.every_steps.value_or(1));
         check("every_epochs", options_.every_epochs.value_or(1));
@@ -88,7 +88,7 @@ public:
     /// Where they are: an absolute path.
     const std::filesystem::path& folder() const noexcept { return folder_; }
     /// As they were given.
-    const checkpoint_options& options() const noexcept { return options_; }
+    const options& chosen() const noexcept { return options_; }
     /// By what the disk is reached.
     Files files() const { return files_; }
 
@@ -107,12 +107,12 @@ private:
     }
 
     std::filesystem::path folder_;
-    checkpoint_options options_;
+    options options_;
     Files files_;
 };
 
 checkpoints(std::filesystem::path)->checkpoints<>;
-checkpoints(std::filesystem::path, checkpoint_options)->checkpoints<>;
+checkpoints(std::filesystem::path, checkpoints<>::options)->checkpoints<>;
 
 }  // namespace sotto
 

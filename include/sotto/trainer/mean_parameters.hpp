@@ -46,7 +46,7 @@ private:
     Transport& through_;
     bool weighed_;
     large_vector<float> mean_;
-    std::optional<sotto::collectives::all_reduce<Transport>> sum_;
+    std::optional<sotto::detail::collectives::all_reduce<Transport>> sum_;
 };
 
 }  // namespace sotto::detail

@@ -76,19 +76,19 @@ struct own_share {
 template <class Data>
 own_share(const Data&) -> own_share<Data>;
 
-/// How evaluate_on evaluates.
-struct evaluation_options {
-    std::int64_t every = 1;  // epochs
-    /// Where ranks learn in step by models that differ, as by gossip, also how good these are, each
-    /// by itself: what somebody gets who takes the model of one rank. Every rank then measures all
-    /// of the examples.
-    bool own = false;
-};
-
 /// Evaluate on these data after every `every` epochs, and after the last: `fit(train, epochs{10},
 /// evaluate_on{test})`, or `evaluate_on{test, {.every = 5, .own = true}}`.
 template <class Data>
 struct evaluate_on {
+    /// How often, and what.
+    struct options {
+        std::int64_t every = 1;  // epochs
+        /// Where ranks learn in step by models that differ, as by gossip, also how good these are, each
+        /// by itself: what somebody gets who takes the model of one rank. Every rank then measures all
+        /// of the examples.
+        bool own = false;
+    };
+
     const Data& data;        // to evaluate on
     std::int64_t every = 1;  // epochs from one evaluation to the next
     bool own = false;        // whether ranks' own models are evaluated, too
@@ -97,7 +97,7 @@ struct evaluate_on {
     explicit evaluate_on(const Data& examples, std::int64_t epochs = 1)
         : data(examples), every(epochs) {}
     /// As the options say.
-    evaluate_on(const Data& examples, const evaluation_options& how)
+    evaluate_on(const Data& examples, options how)
         : data(examples), every(how.every), own(how.own) {}
 };
 

@@ -25,11 +25,4 @@ inline void complain_of_damage(const resume_report& report) {
                                    std::to_string(report.step));
 }
 
-/// Who is told of what was found.
-struct resume_options {
-    /// Called on rank 0 if a newer checkpoint than the one that was read is damaged or unreadable;
-    /// null: nothing is. The report has the same on every rank.
-    void (*on_damage)(const resume_report&) = complain_of_damage;
-};
-
 }  // namespace sotto

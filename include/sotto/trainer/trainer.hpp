@@ -156,6 +156,13 @@ public:
         return {};
     }
 
+    /// Who is told of what was found.
+    struct resume_options {
+        /// Called on rank 0 if a newer checkpoint than the one that was read is damaged or unreadable;
+        /// null: nothing is. The report has the same on every rank.
+        void (*on_damage)(const resume_report&) = complain_of_damage;
+    };
+
     /// Goes on from the newest checkpoint in a folder that is whole and can be read: with its
     /// parameters, the model's buffers, what optimizer and compressor remember, chance and the
     /// place in the data. Training then continues bit for bit as if it had not ended, if there are
@@ -468,7 +475,7 @@ private:
         resume_report report;
         if constexpr (saveable) {
             detail::run_place found = place();
-            report = keeper_.restore(folder, required, options, files, found);
+            report = keeper_.restore(folder, required, options.on_damage, files, found);
             if (!report.found) return report;
             step_ = found.step;
             epoch_ = found.epoch;

@@ -13,7 +13,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/transports/ballot_transport.hpp"
+#include "sotto/transports/detail/messaging/ballot_transport.hpp"
 #include "sotto/transports/detail/messaging/blame.hpp"
 #include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/transport.hpp"
@@ -38,7 +38,7 @@ namespace sotto {
 /// other, so that a strategy runs in a group unchanged. It borrows its parent. `split` makes all
 /// groups of a world at once.
 ///
-/// `agree` is the parent's own where it is a `ballot_transport`, and then atomic. Otherwise the
+/// `agree` is the parent's own where it is one with `open_ballot`, and then atomic. Otherwise the
 /// votes go to rank 0 of the group and the verdict back by messages: should a rank fail between the
 /// first verdict and the last, those who have it return it and the others throw.
 ///
@@ -76,7 +76,7 @@ public:
         if (rank_ == nobody)
             throw invalid_option("group: rank " + std::to_string(parent.rank()) +
                                  " is not one of its own members");
-        if constexpr (ballot_transport<Parent>)
+        if constexpr (detail::ballot_transport<Parent>)
             ballot_ = &parent.open_ballot(members_, label);
     }
 
@@ -102,7 +102,7 @@ public:
     void await(std::uint64_t seen) { parent_->await(seen); }
 
     bool agree(bool vote) {
-        if constexpr (ballot_transport<Parent>)
+        if constexpr (detail::ballot_transport<Parent>)
             return parent_->agree(*ballot_, vote);
         else
             return agree_by_messages(vote);
@@ -110,13 +110,13 @@ public:
 
     /// Groups of groups vote as their common parent does.
     auto& open_ballot(std::span<const int> members,
-                      std::uint32_t label) requires ballot_transport<Parent> {
+                      std::uint32_t label) requires detail::ballot_transport<Parent> {
         std::vector<int> outer_members;
         for (const int member : members) outer_members.push_back(parent_rank(member));
         return parent_->open_ballot(outer_members, label_ << 8 | label);
     }
     template <class Ballot>
-        requires ballot_transport<Parent>
+        requires detail::ballot_transport<Parent>
     bool agree(Ballot& among, bool vote) { return parent_->agree(among, vote); }
 
     void withdraw() noexcept { parent_->withdraw(); }
@@ -128,7 +128,7 @@ public:
         parent.blame(0, cause, code);
     }
     { detail::blame(*parent_, parent_rank(rank), cause, code); }
-    void at(occasion now) { parent_->at(now); }
+    void at(peer_failure::occasion now) { parent_->at(now); }
     void reserve(std::int64_t count) { parent_->reserve(count); }
     time_point now() const { return parent_->now(); }
     void charge(work amount) { parent_->charge(amount); }
@@ -144,7 +144,7 @@ private:
     static constexpr int label_shift = 8 + 8 * depth;
 
     static auto ballot_of(Parent& parent) {
-        if constexpr (ballot_transport<Parent>)
+        if constexpr (detail::ballot_transport<Parent>)
             return &parent.open_ballot({}, 0);
         else
             return static_cast<void*>(nullptr);

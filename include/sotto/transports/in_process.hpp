@@ -44,7 +44,7 @@ class in_process {
     using transfer = detail::local::transfer;
 
 public:
-    /// See ballot_transport.
+    /// See transport.
     using ballot = detail::local::ballot;
 
     /// The endpoint of one rank; the hub must outlive it.
@@ -165,7 +165,7 @@ public:
         raise();
     }
 
-    void at(occasion now) noexcept { occasion_ = now; }
+    void at(peer_failure::occasion now) noexcept { occasion_ = now; }
 
     void reserve(std::int64_t count) {
         if (count < 0 || count > transfers_max)
@@ -307,7 +307,7 @@ private:
     detail::in_process_hub* hub_;
     int rank_;
     bool withdrawn_ = false;
-    occasion occasion_;
+    peer_failure::occasion occasion_;
     traffic traffic_;
     std::deque<transfer> transfers_;     // never moved: the other side holds pointers to them
     detail::age_list<transfer> in_use_;  // transfers that are not idle

@@ -9,7 +9,7 @@
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/transports/ballot_transport.hpp"
+#include "sotto/transports/detail/messaging/ballot_transport.hpp"
 #include "sotto/transports/detail/mpi/mpi_library.hpp"
 #include "sotto/transports/mpi_options.hpp"
 #include "sotto/transports/detail/mpi/mpi_session.hpp"
@@ -106,6 +106,6 @@ private:
     bool native_;
 };
 
-static_assert(ballot_transport<mpi> && !tolerant_transport<mpi>);
+static_assert(detail::ballot_transport<mpi> && !tolerant_transport<mpi>);
 
 }  // namespace sotto

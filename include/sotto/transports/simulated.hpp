@@ -13,7 +13,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/detail/text/print_line.hpp"
-#include "sotto/transports/ballot_transport.hpp"
+#include "sotto/transports/detail/messaging/ballot_transport.hpp"
 #include "sotto/transports/packet_library.hpp"
 #include "sotto/transports/packet_transport.hpp"
 #include "sotto/transports/detail/simulated/simulated_network.hpp"
@@ -166,6 +166,6 @@ public:
     std::size_t open_transfers() const noexcept { return exchange().in_use(); }
 };
 
-static_assert(ballot_transport<simulated> && tolerant_transport<simulated>);
+static_assert(detail::ballot_transport<simulated> && tolerant_transport<simulated>);
 
 }  // namespace sotto

@@ -16,25 +16,6 @@
 #include "sotto/transports/speeds.hpp"
 #include "sotto/transports/transport.hpp"
 
-namespace sotto {
-
-/// How a rank of a simulated network is connected: what goes out shares one line and what comes in
-/// another one, whoever it is for or from.
-struct simulated_line {
-    double out = 125e6;                                // bytes of frames and messages a second
-    double in = 125e6;                                 // likewise
-    duration latency = std::chrono::microseconds(50);  // of its way to the switch between all ranks
-
-    /// A line of Ethernet as tc's tbf shapes it.
-    ///   math    of 1514 bytes that count 1448 are payload of TCP
-    static simulated_line ethernet(double bits_per_second, duration latency) {
-        const double payload = bits_per_second / 8.0 * 1448.0 / 1514.0;
-        return {payload, payload, latency};
-    }
-};
-
-}  // namespace sotto
-
 namespace sotto::detail {
 
 /// How fast a rank computes, where it says what it does by `charge`.
@@ -56,9 +37,25 @@ namespace sotto {
 /// A network that exists only in time that does not pass by itself. All is fixed by these options
 /// and by what the ranks do.
 struct simulated_options {
+    /// How a rank of a simulated network is connected: what goes out shares one line and what comes in
+    /// another one, whoever it is for or from.
+    struct connection {
+        double out = 125e6;  // bytes of frames and messages a second
+        double in = 125e6;   // likewise
+        duration latency =
+            std::chrono::microseconds(50);  // of its way to the switch between all ranks
+
+        /// A line of Ethernet as tc's tbf shapes it.
+        ///   math    of 1514 bytes that count 1448 are payload of TCP
+        static connection ethernet(double bits_per_second, duration latency) {
+            const double payload = bits_per_second / 8.0 * 1448.0 / 1514.0;
+            return {payload, payload, latency};
+        }
+    };
+
     std::uint64_t seed = 0;               // of how slow ranks are and of what faults harm
-    simulated_line line{};                // of every rank
-    std::vector<simulated_line> lines{};  // or of each
+    connection line{};                    // of every rank
+    std::vector<connection> lines{};      // or of each
     detail::simulated_machine machine{};  // of every rank
     speeds::slowness slowness = speeds::constant{};  // how much longer each piece takes
     duration call = std::chrono::nanoseconds(50);    // what a rank needs to ask in vain whether
@@ -76,7 +73,7 @@ struct simulated_options {
     std::int64_t packet = 65536;
 
     /// The line of a rank.
-    const simulated_line& line_of(int rank) const noexcept {
+    const connection& line_of(int rank) const noexcept {
         return lines.empty() ? line : lines[static_cast<std::size_t>(rank)];
     }
 };
@@ -87,17 +84,19 @@ inline std::string describe(const simulated_options& of) {
     const auto number = [](double value) { return detail::general_text(value, 6); };
     const auto range = [&](double scale, auto&& figure) {
         double low = figure(of.line_of(0)), high = low;
-        for (const simulated_line& line : of.lines) {
+        for (const simulated_options::connection& line : of.lines) {
             low = std::fmin(low, figure(line));
             high = std::fmax(high, figure(line));
         }
         return number(scale * low) + (low < high ? " to " + number(scale * high) : "");
     };
     std::string out =
-        range(8e-6, [](const simulated_line& line) { return line.out; }) +
+        range(8e-6, [](const simulated_options::connection& line) { return line.out; }) +
         " Mbit/s of payload out and " +
-        range(8e-6, [](const simulated_line& line) { return line.in; }) + " in, latency " +
-        range(1e3, [](const simulated_line& line) { return in_seconds(line.latency); }) +
+        range(8e-6, [](const simulated_options::connection& line) { return line.in; }) +
+        " in, latency " +
+        range(1e3,
+              [](const simulated_options::connection& line) { return in_seconds(line.latency); }) +
         " ms, seed " + std::to_string(of.seed) + "; each rank " + number(1e-9 * of.machine.flops) +
         " Gflop/s and " + number(1e-9 * of.machine.bytes) + " GB/s of memory";
     if (const auto* const one = of.slowness.target<speeds::one_slow>(); one && one->factor != 1.0)
@@ -139,7 +138,7 @@ inline void require_possible(const simulated_options& options, int ranks) {
                    (may_be_0 ? "at least" : "above") + " 0 and at most a year");
     };
     for (int rank = 0; rank < (options.lines.empty() ? 1 : ranks); ++rank) {
-        const simulated_line& line = options.line_of(rank);
+        const simulated_options::connection& line = options.line_of(rank);
         require_option("simulated", "line.out", line.out, rate);
         require_option("simulated", "line.in", line.in, rate);
         require_time("line.latency", line.latency, true);

@@ -27,7 +27,7 @@
 #include "sotto/core/detail/processes/owner_process.hpp"
 #include "sotto/core/placement.hpp"
 #include "sotto/core/detail/processes/unwinding.hpp"
-#include "sotto/transports/ballot_transport.hpp"
+#include "sotto/transports/detail/messaging/ballot_transport.hpp"
 #include "sotto/transports/detail/messaging/membership.hpp"
 #include "sotto/transports/detail/messaging/message_exchange.hpp"
 #include "sotto/transports/detail/tcp/tcp_connections.hpp"
@@ -59,7 +59,7 @@ class tcp {
     using transfer = detail::net::transfer;
 
 public:
-    /// See ballot_transport.
+    /// See transport.
     using ballot = detail::net::membership::ballot;
 
     /// Meets the others: returns once all ranks are there.
@@ -288,7 +288,7 @@ public:
         return rank_change{peer, true};
     }
 
-    void at(occasion now) noexcept { occasion_ = now; }
+    void at(peer_failure::occasion now) noexcept { occasion_ = now; }
     void reserve(std::int64_t count) { exchange_.reserve(count); }
     time_point now() const noexcept { return std::chrono::steady_clock::now(); }
     void charge(work) const noexcept {}
@@ -505,9 +505,9 @@ private:
     std::vector<pollfd> waits_;
     detail::unwinding unwinding_;
     detail::owner_process owner_;
-    occasion occasion_;
+    peer_failure::occasion occasion_;
 };
 
-static_assert(ballot_transport<tcp> && tolerant_transport<tcp>);
+static_assert(detail::ballot_transport<tcp> && tolerant_transport<tcp>);
 
 }  // namespace sotto

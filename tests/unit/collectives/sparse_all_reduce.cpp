@@ -387,7 +387,7 @@ TEST_CASE("sparse all-reduce: every sum kept -> nothing is left") {
             for (const arrangement& how : arrangements) {
                 std::vector<entries> given;
                 for (int rank = 0; rank < world; ++rank) given.push_back(how.of(n, k, world, rank));
-                const auto found = exchanged(given, n, k, collectives::keep_all_sums);
+                const auto found = exchanged(given, n, k, detail::collectives::keep_all_sums);
                 std::vector<double> in(static_cast<std::size_t>(n)), out = in;
                 for (const entries& one : given) add_to(in, one);
                 for (const entries& one : found[0].sums) add_to(out, one);

@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
+using sotto::detail::kernels::instruction_set;
 using sotto::kernels::best_instruction_set;
-using sotto::kernels::instruction_set;
 using sotto::kernels::name_of;
 
 namespace {

@@ -79,7 +79,7 @@ TEST_CASE("how good ranks' own models are is told and drawn beside the mean of a
     };
     const run_log mean = made_up("gossip", 100, 1.0, 0.9);
     run_log own = mean;
-    for (run_epoch& e : own.epochs)
+    for (run_log::finished_epoch& e : own.epochs)
         e.evaluated->own = detail::own_evaluations{{0.5, 0.6, 0.7}, {0.65, 0.72, 0.775}};
     const std::string text = page({own});
     CHECK(fault_of(text) == "");
@@ -107,7 +107,8 @@ TEST_CASE("runs without anything to draw are reported nonetheless") {
     diverged.begin({.world_size = 2});
     for (std::int64_t s = 1; s <= 3; ++s)
         diverged.add(run_log::step{.number = s, .loss = s == 1 ? 1e308 : nan});
-    diverged.add(run_epoch{.epoch = 1, .step = 3, .loss = nan, .evaluated = evaluation{nan, 0.0}});
+    diverged.add(run_log::finished_epoch{
+        .epoch = 1, .step = 3, .loss = nan, .evaluated = evaluation{nan, 0.0}});
     const std::string text = page({diverged, begun});
     CHECK(fault_of(text) == "");
     CHECK_FALSE(has(text, "nan"));
@@ -197,11 +198,12 @@ TEST_CASE("a curve goes on where its run went on, and breaks where steps were do
         run_log::start again = run.about;
         again.steps_before = steps_before;
         run.begin(std::move(again));
-        run_epoch next = run.epochs[known - 1];
+        run_log::finished_epoch next = run.epochs[known - 1];
         next.step = next_epoch_ends;
         run.add(next);
         const detail::reporting::measure accuracy{
-            "Accuracy", [](const run_epoch& e) { return std::optional(e.evaluated->accuracy); },
+            "Accuracy",
+            [](const run_log::finished_epoch& e) { return std::optional(e.evaluated->accuracy); },
             false, true};
         const std::string drawn = detail::reporting::drawn(std::span(&run, 1), accuracy,
                                                            detail::reporting::against::steps);
@@ -232,7 +234,7 @@ TEST_CASE("a run of which a part is not known is not set beside others") {
 TEST_CASE("a model without labels is told by its loss, not as right in 0 % of all cases") {
     std::vector<run_log> runs{made_up("dense", 40, 1.0, 0.9), made_up("dgc", 40, 0.05, 0.9)};
     for (run_log& run : runs)
-        for (run_epoch& e : run.epochs)
+        for (run_log::finished_epoch& e : run.epochs)
             e.evaluated->accuracy = std::numeric_limits<double>::quiet_NaN();
     const std::string text = page(runs), alone = page({runs[0]});
     CHECK(has(text, "loss on unseen data"));
@@ -251,11 +253,11 @@ TEST_CASE("a run that diverges is seen to: its curve breaks off, and a remark sa
     for (std::int64_t s = 1; s <= 6; ++s) {
         log.add(run_log::step{.number = s, .seconds = double(s), .loss = s <= 4 ? double(s) : nan});
         if (s % 2 == 0)
-            log.add(run_epoch{.epoch = s / 2,
-                              .step = s,
-                              .seconds = double(s),
-                              .loss = s <= 4 ? double(s) : nan,
-                              .evaluated = evaluation{s <= 4 ? 1.0 : nan, 0.5, 1}});
+            log.add(run_log::finished_epoch{.epoch = s / 2,
+                                            .step = s,
+                                            .seconds = double(s),
+                                            .loss = s <= 4 ? double(s) : nan,
+                                            .evaluated = evaluation{s <= 4 ? 1.0 : nan, 0.5, 1}});
     }
     const std::string text = page({log});
     CHECK(has(text,

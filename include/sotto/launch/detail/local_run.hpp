@@ -29,7 +29,7 @@
 #include "sotto/launch/detail/line_sink.hpp"
 #include "sotto/launch/detail/process_group.hpp"
 #include "sotto/launch/detail/program_path.hpp"
-#include "sotto/launch/supervision.hpp"
+#include "sotto/launch/detail/supervision.hpp"
 
 namespace sotto::detail::launch {
 
@@ -73,7 +73,7 @@ public:
     }
 
     std::optional<ending> run() {
-        sotto::launch::supervision ranks(static_cast<int>(ranks_.size()), grace_, keeps_going_);
+        supervision ranks(static_cast<int>(ranks_.size()), grace_, keeps_going_);
         while (ranks.running() > 0) {
             wait(ranks);
             pass_on();
@@ -136,7 +136,7 @@ private:
     }
 
     /// Until something happened; for a slice once time counts, as a rank failed.
-    void wait(const sotto::launch::supervision& ranks) {
+    void wait(const supervision& ranks) {
         want_sinks();
         for (rank& one : ranks_) {
             waits_.push_back({one.process.end, POLLIN, 0});
@@ -210,7 +210,7 @@ private:
         }
     }
 
-    void hear(sotto::launch::supervision& ranks) {
+    void hear(supervision& ranks) {
         while (const auto told = next_signal()) {
             const int sent = ranks.told(*told);
             if (sent == SIGKILL)
@@ -233,7 +233,7 @@ private:
         return std::nullopt;
     }
 
-    void note_endings(sotto::launch::supervision& ranks) {
+    void note_endings(supervision& ranks) {
         ended_.clear();
         for (std::size_t i = 0; i < ranks_.size(); ++i) {
             if (waits_[first_rank + of_a_rank * i].revents == 0) continue;

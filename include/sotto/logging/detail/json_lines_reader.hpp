@@ -128,12 +128,12 @@ private:
     }
 
     void epoch(const json& line) {
-        run_epoch e{.epoch = count(line, "epoch"),
-                    .step = count(line, "step", log_.last_step),
-                    .complete = flag(line, "complete"),
-                    .seconds = seconds_since_start(line),
-                    .loss = loss(line, "loss"),
-                    .costs = costs(line)};
+        run_log::finished_epoch e{.epoch = count(line, "epoch"),
+                                  .step = count(line, "step", log_.last_step),
+                                  .complete = flag(line, "complete"),
+                                  .seconds = seconds_since_start(line),
+                                  .loss = loss(line, "loss"),
+                                  .costs = costs(line)};
         e.evaluated = evaluated(line);
         const double memory = memory_of(line);
         log_.add(std::move(e));

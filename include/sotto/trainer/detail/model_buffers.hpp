@@ -87,7 +87,8 @@ private:
     Model& model_;
     Transport& through_;
     std::vector<float> kept_;
-    std::optional<sotto::collectives::all_reduce<Transport>> sum_;  // where there are buffers
+    std::optional<sotto::detail::collectives::all_reduce<Transport>>
+        sum_;  // where there are buffers
 };
 
 }  // namespace sotto::detail

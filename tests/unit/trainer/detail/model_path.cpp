@@ -47,7 +47,7 @@ std::string text_of(const std::filesystem::path& path) {
 }
 
 /// Two groups of two ranks each, with logs; what each rank's recorder kept.
-std::array<run_log, 4> train(const std::filesystem::path& folder, json_lines_options options = {},
+std::array<run_log, 4> train(const std::filesystem::path& folder, json_lines::options options = {},
                              std::int64_t count = 24) {
     std::array<run_log, 4> kept;
     run_in_process(4, [&](auto& transport) {

@@ -48,7 +48,7 @@ inline axis axis_along(against what, std::span<const run_log> runs) {
     };
     for (const run_log& run : runs) {
         for (const run_point& p : run.points) see(p);
-        for (const run_epoch& e : run.epochs) see(e);
+        for (const run_log::finished_epoch& e : run.epochs) see(e);
     }
     if (what == against::sent)
         return log_axis((std::min)(low, (std::max)(high, 1.0)), (std::max)(high, 1.0), 4.0, bytes);
@@ -86,14 +86,14 @@ inline axis axis_of(const std::vector<double>& values, bool share) {
 struct measure {
     std::string title;  // for people
     /// Its value.
-    std::optional<double> (*of_epoch)(const run_epoch&);
+    std::optional<double> (*of_epoch)(const run_log::finished_epoch&);
     bool of_steps;                                  // else of epochs alone
     bool share;                                     // whether it is a share, from 0 to 1
     over_ranks own_evaluations::*of_own = nullptr;  // the same of ranks' own models
 };
 
 /// Of ranks' own models, where they were measured.
-inline std::optional<double> of_own(const measure& what, const run_epoch& e,
+inline std::optional<double> of_own(const measure& what, const run_log::finished_epoch& e,
                                     double over_ranks::*which) {
     if (!what.of_own || !e.evaluated || !e.evaluated->own) return std::nullopt;
     return (*e.evaluated->own).*what.of_own.*which;
@@ -103,7 +103,7 @@ inline std::optional<double> of_own(const measure& what, const run_epoch& e,
 inline std::vector<double> values_of(std::span<const run_log> runs, const measure& what) {
     std::vector<double> values, steps;
     for (const run_log& run : runs) {
-        for (const run_epoch& e : run.epochs)
+        for (const run_log::finished_epoch& e : run.epochs)
             for (const auto& value : {what.of_epoch(e), of_own(what, e, &over_ranks::least),
                                       of_own(what, e, &over_ranks::most)})
                 if (value) values.push_back(*value);
@@ -187,7 +187,8 @@ inline std::string drawn(std::span<const run_log> runs, const measure& what, aga
             drawn_end ignored;
             draw(
                 c, run.epochs, i, chart::weight::faint,
-                [&](const run_epoch& e) { return of_own(what, e, which); }, x, ignored);
+                [&](const run_log::finished_epoch& e) { return of_own(what, e, which); }, x,
+                ignored);
         }
         if (!end.last) continue;
         c.name(*end.last, run.name, i);
@@ -207,16 +208,19 @@ inline std::string curves(std::span<const run_log> runs) {
     using value = std::optional<double>;
     const measure measures[] = {
         {"Accuracy on unseen data",
-         [](const run_epoch& e) {
+         [](const run_log::finished_epoch& e) {
              return e.evaluated && is_finite(e.evaluated->accuracy) ? value(e.evaluated->accuracy)
                                                                     : value();
          },
          false, true, &own_evaluations::accuracy},
         {"Loss while training, " + whose_loss(runs),
-         [](const run_epoch& e) { return e.steps > 0 ? value(e.loss) : value(); }, true, false},
+         [](const run_log::finished_epoch& e) { return e.steps > 0 ? value(e.loss) : value(); },
+         true, false},
         {"Loss on unseen data",
-         [](const run_epoch& e) { return e.evaluated ? value(e.evaluated->loss) : value(); }, false,
-         false, &own_evaluations::loss}};
+         [](const run_log::finished_epoch& e) {
+             return e.evaluated ? value(e.evaluated->loss) : value();
+         },
+         false, false, &own_evaluations::loss}};
     std::string out = said_of_losses(runs);
     if (const std::string serving = said_of_serving(runs); !serving.empty())
         out += "<p class=\"soft\">" + serving + "</p>";

@@ -93,8 +93,8 @@ inline const run_log* dense_beside(std::span<const run_log> runs, const run_log&
 }
 
 /// The first epoch after which a run was as good as that.
-inline const run_epoch* reached(const run_log& run, double accuracy) noexcept {
-    for (const run_epoch& e : run.epochs)
+inline const run_log::finished_epoch* reached(const run_log& run, double accuracy) noexcept {
+    for (const run_log::finished_epoch& e : run.epochs)
         if (e.evaluated && e.evaluated->accuracy >= accuracy) return &e;
     return nullptr;
 }
@@ -105,7 +105,7 @@ inline std::optional<double> common_accuracy(std::span<const run_log> runs) noex
     for (const run_log& run : runs) {
         if (run.steps_missing > 0) continue;
         double best = -1.0;
-        for (const run_epoch& e : run.epochs)
+        for (const run_log::finished_epoch& e : run.epochs)
             if (e.evaluated) best = (std::max)(best, e.evaluated->accuracy);
         common = (std::min)(common, best);
     }
@@ -185,7 +185,7 @@ inline std::string told_alone(const run_log& run) {
                " in " + counted(static_cast<double>(run.steps)) + " steps";
     if (run.ranks.size() > 1) out += all_workers(run);
     if (has_others(run)) out += own_messages(run) + beside_whole(run);
-    if (const run_epoch* e = run.last_evaluated()) {
+    if (const run_log::finished_epoch* e = run.last_evaluated()) {
         const evaluation& found = *e->evaluated;
         out += is_finite(found.accuracy)
                    ? ". Accuracy on unseen data: <b>" + percent(found.accuracy)
@@ -223,7 +223,7 @@ inline std::string sent_beside(const run_log& run, const run_log& dense) {
 inline std::string told_beside(const run_log& run, const run_log& dense) {
     std::string out = sent_beside(run, dense);
     const std::string comma = serve_alike(run, dense) ? "," : "";
-    const run_epoch *a = run.last_evaluated(), *b = dense.last_evaluated();
+    const run_log::finished_epoch *a = run.last_evaluated(), *b = dense.last_evaluated();
     if (a && b && is_finite(a->evaluated->accuracy) && is_finite(b->evaluated->accuracy)) {
         const double points = 100.0 * (a->evaluated->accuracy - b->evaluated->accuracy);
         out += comma + " ended at <b>" + percent(a->evaluated->accuracy) +
@@ -334,7 +334,7 @@ inline std::string card(const run_log& run, std::size_t colour) {
     const auto number = [&](const std::string& value, const std::string& what) {
         out += number_of_card(value, what);
     };
-    const run_epoch* tested = run.last_evaluated();
+    const run_log::finished_epoch* tested = run.last_evaluated();
     if (tested && is_finite(tested->evaluated->accuracy))
         number(percent(tested->evaluated->accuracy),
                "accuracy on unseen data" + whose_model(run) + ", loss " +
@@ -378,7 +378,7 @@ inline std::string equal_accuracy(std::span<const run_log> runs) {
                       "</caption><thead><tr><th>run</th>"
                       "<th>steps</th><th>time</th><th>sent by a worker</th></tr></thead>";
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        const run_epoch* e = reached(runs[i], *common);
+        const run_log::finished_epoch* e = reached(runs[i], *common);
         if (!e || runs[i].steps_missing > 0) continue;
         out += "<tr><th>" + key(i) + escaped(runs[i].name, 60) + "</th><td>" +
                counted(static_cast<double>(e->step)) + "</td><td>" + seconds(e->seconds) +

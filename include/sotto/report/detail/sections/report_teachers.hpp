@@ -186,7 +186,7 @@ inline std::string told_listening(const run_log& run) {
     const run_costs* costs = &run.total;
     std::int64_t steps = run.steps;
     std::string where = "A step";
-    for (const run_epoch& e : run.epochs) {
+    for (const run_log::finished_epoch& e : run.epochs) {
         if (!e.complete || e.steps == 0 || !(e.costs.listening > 0.0)) continue;
         costs = &e.costs;
         steps = e.steps;

@@ -72,7 +72,7 @@ struct checkpoint_exchange {
 private:
     class state {
     public:
-        state(const checkpoint_exchange& options, model_groups groups)
+        state(const checkpoint_exchange& options, detail::model_groups groups)
             : options_(options), groups_(groups) {
             if (options.folder.empty())
                 throw invalid_option("checkpoint_exchange: there is no folder to meet in");
@@ -171,7 +171,7 @@ private:
         }
 
         checkpoint_exchange options_;
-        model_groups groups_;
+        detail::model_groups groups_;
         std::optional<detail::checkpoint::folder_lock<Files>> lock_;  // of who writes
         // Waited for when this ends.
         detail::owned_by_process<std::future<std::string>> under_way_;

@@ -42,7 +42,7 @@ struct finished_models {
     static constexpr bool finished = true;
     static constexpr bool by_each_rank = true;
 
-    std::vector<int> teachers(model_groups) const {
+    std::vector<int> teachers(detail::model_groups) const {
         check();
         std::vector<int> all(static_cast<std::size_t>(count));
         std::iota(all.begin(), all.end(), 0);

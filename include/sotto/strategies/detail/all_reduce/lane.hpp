@@ -53,7 +53,7 @@ class lane {
                   "all_reduce: collectives::sparse_reduce_scatter needs a sparse compressor that "
                   "takes entries back and does not keep the sum of all messages by itself");
     using reselection =
-        std::conditional_t<reselects, sotto::collectives::sparse_all_reduce<Transport>,
+        std::conditional_t<reselects, sotto::detail::collectives::sparse_all_reduce<Transport>,
                            std::monostate>;
 
     enum class way : std::uint8_t { nothing, sum, gather, reselection, dense };

@@ -84,9 +84,10 @@ public:
                               .second_singular_value = mixing.second_singular_value(),
                               .period = mixing.summary().period};
         found.estimate = consensus_report::unknown;
-        const consensus_measure needed = state_.needs(asked_);
+        const consensus_reading::measure needed = state_.needs(asked_);
         if constexpr (survives) {
-            if (needed == consensus_measure::nothing && !peers_->agrees()) return ask(now, found);
+            if (needed == consensus_reading::measure::nothing && !peers_->agrees())
+                return ask(now, found);
             const bool tells = mixing.estimates();
             const double change = tells ? mixing.change() : 0.0;
             // Who sums up decides for all; the others' controllers hear of it as well.
@@ -101,7 +102,7 @@ public:
                       })
                 .another;
         } else {
-            if (needed != consensus_measure::nothing) {
+            if (needed != consensus_reading::measure::nothing) {
                 const double change = mixing.estimates() ? mixing.change() : 0.0;
                 values_ = {static_cast<float>(change * change),
                            static_cast<float>(squares.value_or(0.0)), squares ? 1.0f : 0.0f};
@@ -110,7 +111,7 @@ public:
                 if (mixing.estimates()) found.estimate = root(values_[0], through_->size());
                 tell(now, found, root(values_[1], values_[2]));
             }
-            if (needed == consensus_measure::exact) now.distance = measure();
+            if (needed == consensus_reading::measure::exact) now.distance = measure();
             return ask(now, found);
         }
     }
@@ -142,7 +143,7 @@ private:
     double rate_ = 0.0, next_rate_ = 0.0;  // of this step, and of the next
     double pace_ = 0.0;                    // epochs a step
     std::array<float, 3> values_{};
-    sotto::collectives::all_reduce<Transport> sums_;
+    sotto::detail::collectives::all_reduce<Transport> sums_;
 };
 
 }  // namespace sotto::detail

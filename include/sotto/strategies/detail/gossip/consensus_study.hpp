@@ -113,7 +113,7 @@ private:
 
     const layout* tensors_;
     Transport* through_;
-    sotto::collectives::all_reduce<Transport> sum_, scalars_;
+    sotto::detail::collectives::all_reduce<Transport> sum_, scalars_;
     std::vector<float> scalar_;
     std::vector<double> squared_distances_;  // of the last time
     large_vector<float> mean_, gradient_, mean_gradient_;

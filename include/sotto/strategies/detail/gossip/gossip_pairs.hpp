@@ -140,7 +140,7 @@ private:
                 for (const auto& n : matrix.into(rank))
                     all.link(rank, n.rank, 0.5 / static_cast<double>(size * rounds));
         }
-        sotto::topologies::repeated of_a_period(std::move(all));
+        auto of_a_period = sotto::topologies::repeated(std::move(all));
         if (period > 0) topologies::require_connected(of_a_period, topology_name_);
     }
 

@@ -257,7 +257,7 @@ public:
     /// Ranks that failed while this one trained on, in order.
     std::span<const rank_loss> losses() const noexcept { return losses_.all(); }
     /// What this rank does, for errors.
-    void at(occasion now) noexcept { now_ = now; }
+    void at(peer_failure::occasion now) noexcept { now_ = now; }
 
 private:
     using peer = peer_table::peer;
@@ -484,7 +484,7 @@ private:
     bool sums_up_ = false;
     std::vector<int> went_;
     lost_ranks losses_;
-    occasion now_;
+    peer_failure::occasion now_;
     // Sums
     bool waits_ = false;
     wire::gossip_sums own_{};

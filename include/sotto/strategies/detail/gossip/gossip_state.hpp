@@ -97,7 +97,7 @@ public:
         const auto matrix = [this](std::int64_t round) -> const auto& {
             return mixing_.matrix(round);
         };
-        const sotto::topologies::mixing_summary& all = mixing_.summary();
+        const topologies::mixing_summary& all = mixing_.summary();
         auto graph =
             topologies::graph_of(through_->size(), all.period, all.second_singular_value, matrix);
         graph.p = all.p();
@@ -446,7 +446,7 @@ private:
     }
     duration since_begun() const noexcept { return through_->now() - began_; }
     void at(const char* phase) {
-        const occasion now{.round = where_.step, .phase = phase};
+        const peer_failure::occasion now{.round = where_.step, .phase = phase};
         through_->at(now);
         if constexpr (survives) peers_.at(now);
     }

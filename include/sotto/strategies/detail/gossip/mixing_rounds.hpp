@@ -82,7 +82,7 @@ public:
     }
 
     /// The topology in numbers.
-    const sotto::topologies::mixing_summary& summary() const noexcept { return links_.summary(); }
+    const topologies::mixing_summary& summary() const noexcept { return links_.summary(); }
     /// Of a round, by its number since the beginning.
     const sotto::topologies::mixing_matrix& matrix(std::int64_t round) {
         return links_.matrix(round);
@@ -313,7 +313,7 @@ private:
     std::int64_t released_ = 0;
     // Last: transfers end before the memory goes.
     collectives::neighbour_exchange<Transport> exchange_;
-    sotto::collectives::all_reduce<Transport> sum_;
+    sotto::detail::collectives::all_reduce<Transport> sum_;
     std::optional<collectives::neighbour_exchange<Transport>> companions_;
     std::optional<copy_exchange<compressor_options, Transport>> copies_;
 };

@@ -174,7 +174,7 @@ private:
                 throw invalid_option(
                     "parameter_server: the compressor clips dense tensors after the sum over "
                     "ranks, but a server takes the gradients of one worker at a time: use "
-                    "dense_clipping::before_sum, or all_reduce");
+                    "local_clipping::before_sum, or all_reduce");
     }
 
     /// A gradient is taken or dropped as a whole, and each server takes those that come first.
@@ -278,7 +278,7 @@ private:
     }
 
     void at(const char* phase) noexcept {
-        const occasion now{.round = step_, .phase = phase};
+        const peer_failure::occasion now{.round = step_, .phase = phase};
         through_->at(now);
         for (auto& l : links_) l.at(now);
     }

@@ -52,8 +52,8 @@ public:
         detail::check_control("consensus_band", options.average, options.rounds_max);
     }
 
-    consensus_measure needs(const round_info&) const noexcept {
-        return consensus_measure::estimate;
+    consensus_reading::measure needs(const round_info&) const noexcept {
+        return consensus_reading::measure::estimate;
     }
     bool wants_one(const round_info& where, double learning_rate) const noexcept {
         const bool is_close = distance_ < low_ * learning_rate * norm_.value();

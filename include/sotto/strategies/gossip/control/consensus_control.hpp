@@ -92,7 +92,7 @@ struct consensus_control {
 class consensus_control::state {
 public:
     explicit state(const consensus_control& options, const char* policy = "consensus_control",
-                   consensus_measure measured = consensus_measure::estimate)
+                   consensus_reading::measure measured = consensus_reading::measure::estimate)
         : rho_(options.rho),
           scaled_by_gap_(options.scaled_by_gap),
           norm_(options.average),
@@ -102,7 +102,7 @@ public:
         detail::check_control(policy, options.average, options.rounds_max);
     }
 
-    consensus_measure needs(const round_info&) const noexcept { return measured_; }
+    consensus_reading::measure needs(const round_info&) const noexcept { return measured_; }
     bool wants_another(const consensus_reading& now) noexcept {
         norm_.add(now);
         return limit_.wants_another(now, target(now));
@@ -118,7 +118,7 @@ private:
     double rho_;
     bool scaled_by_gap_;
     detail::norm_average norm_;
-    consensus_measure measured_;
+    consensus_reading::measure measured_;
     detail::round_limit limit_;
 };
 

@@ -14,20 +14,20 @@
 
 namespace sotto {
 
-/// How it is measured how far ranks are apart.
-///   nothing   not at all
-///   estimate  Theta = sqrt(1/n sum of ||sum over j of w_ij x_j - x_i||^2), which a round of mixing
-///             computes anyway; one number is summed over the ranks. It is of the parameters before
-///             that round, and Xi <= Theta / (1 - lambda), Theta <= 2 Xi, with lambda of that
-///             round's matrix. Where matrices take turns lambda of one may be 1, and Theta 0 of
-///             ranks that are far apart: only those of a whole period say something. A round that
-///             gives all their exact mean, or in which no rank got anything, estimates nothing
-///   exact     Xi = sqrt(1/n sum of ||x_i - mean||^2), after the round; takes an all-reduce of the
-///             parameters, so that it is for studies
-enum class consensus_measure : std::uint8_t { nothing, estimate, exact };
-
 /// What is known when a round of mixing was done, the same on all ranks.
 struct consensus_reading {
+    /// How it is measured how far ranks are apart.
+    ///   nothing   not at all
+    ///   estimate  Theta = sqrt(1/n sum of ||sum over j of w_ij x_j - x_i||^2), which a round of mixing
+    ///             computes anyway; one number is summed over the ranks. It is of the parameters before
+    ///             that round, and Xi <= Theta / (1 - lambda), Theta <= 2 Xi, with lambda of that
+    ///             round's matrix. Where matrices take turns lambda of one may be 1, and Theta 0 of
+    ///             ranks that are far apart: only those of a whole period say something. A round that
+    ///             gives all their exact mean, or in which no rank got anything, estimates nothing
+    ///   exact     Xi = sqrt(1/n sum of ||x_i - mean||^2), after the round; takes an all-reduce of the
+    ///             parameters, so that it is for studies
+    enum class measure : std::uint8_t { nothing, estimate, exact };
+
     round_info where{};                  // of the step
     double learning_rate = 0.0;          // 0 where the optimizer does not tell it
     double gradient_norm = 0.0;          // root of the mean of ||g_i||^2 over ranks with data
@@ -41,7 +41,7 @@ struct consensus_reading {
 
 /// How many rounds of mixing a step gets. All ranks ask alike and are told the same, so that they
 /// do the same. Options have `bind()`; the state has
-///   needs(where) -> consensus_measure  what it is to be told of in a step; where that can be
+///   needs(where) -> consensus_reading::measure  what it is to be told of in a step; where that can be
 ///                                      exact, the options say `static constexpr bool
 ///                                      measures_exactly = true`, and where it is never an
 ///                                      estimate, `estimates = false`
@@ -72,7 +72,7 @@ concept consensus_controller = requires(const C& options) {
     options.bind();
 }
 &&requires(decltype(std::declval<const C&>().bind())& state, const consensus_reading& now) {
-    { state.needs(now.where) } -> std::same_as<consensus_measure>;
+    { state.needs(now.where) } -> std::same_as<consensus_reading::measure>;
     { state.wants_another(now) } -> std::same_as<bool>;
 };
 
@@ -217,9 +217,9 @@ inline std::int64_t period_of(const consensus_reading& now) noexcept {
 ///           period more than n while nothing is known
 class round_limit {
 public:
-    explicit round_limit(int most,
-                         consensus_measure measured = consensus_measure::estimate) noexcept
-        : most_(most), is_exact_(measured == consensus_measure::exact) {}
+    explicit round_limit(int most, consensus_reading::measure measured =
+                                       consensus_reading::measure::estimate) noexcept
+        : most_(most), is_exact_(measured == consensus_reading::measure::exact) {}
 
     bool wants_another(const consensus_reading& now, double target) noexcept {
         is_near_ = now.is_mean;

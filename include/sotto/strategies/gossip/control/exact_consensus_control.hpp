@@ -22,7 +22,7 @@ struct exact_consensus_control {
     using state = consensus_control::state;
     state bind() const {
         return state({.rho = rho, .average = average, .rounds_max = rounds_max},
-                     "exact_consensus_control", consensus_measure::exact);
+                     "exact_consensus_control", consensus_reading::measure::exact);
     }
     void describe(auto&& field) const {
         field("rho", rho);

@@ -16,8 +16,8 @@ struct exact_mean {
     static constexpr bool takes_means = true;
 
     struct state {
-        consensus_measure needs(const round_info&) const noexcept {
-            return consensus_measure::nothing;
+        consensus_reading::measure needs(const round_info&) const noexcept {
+            return consensus_reading::measure::nothing;
         }
         bool wants_another(const consensus_reading&) const noexcept { return false; }
         bool wants_mean(const round_info&) const noexcept { return true; }

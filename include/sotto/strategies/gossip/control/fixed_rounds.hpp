@@ -10,8 +10,8 @@ namespace sotto {
 struct no_control {
     static constexpr bool estimates = false;
     struct state {
-        consensus_measure needs(const round_info&) const noexcept {
-            return consensus_measure::nothing;
+        consensus_reading::measure needs(const round_info&) const noexcept {
+            return consensus_reading::measure::nothing;
         }
         bool wants_another(const consensus_reading&) const noexcept { return false; }
     };
@@ -27,8 +27,8 @@ struct fixed_rounds {
     static constexpr bool estimates = false;
     struct state {
         int rounds;  // as in the options
-        consensus_measure needs(const round_info&) const noexcept {
-            return consensus_measure::nothing;
+        consensus_reading::measure needs(const round_info&) const noexcept {
+            return consensus_reading::measure::nothing;
         }
         bool wants_another(const consensus_reading& now) const noexcept {
             return now.rounds < rounds;

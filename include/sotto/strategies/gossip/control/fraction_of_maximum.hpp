@@ -56,7 +56,7 @@ struct fraction_of_maximum {
 class fraction_of_maximum::state {
 public:
     explicit state(const fraction_of_maximum& options)
-        : options_(options), limit_(options.rounds_max, consensus_measure::exact) {
+        : options_(options), limit_(options.rounds_max, consensus_reading::measure::exact) {
         require_option("fraction_of_maximum", "fraction", options.fraction,
                        detail::allowed::above(0.0));
         require_option("fraction_of_maximum", "rounds_max", options.rounds_max,
@@ -80,7 +80,9 @@ public:
                                      "; epochs must ascend");
     }
 
-    consensus_measure needs(const round_info&) const noexcept { return consensus_measure::exact; }
+    consensus_reading::measure needs(const round_info&) const noexcept {
+        return consensus_reading::measure::exact;
+    }
     bool wants_another(const consensus_reading& now) noexcept {
         return limit_.wants_another(now, target(now));
     }

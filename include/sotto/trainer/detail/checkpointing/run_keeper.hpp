@@ -83,7 +83,7 @@ public:
             const bool is_new = !used.owner;
             if (is_new && through_.rank() == 0) {
                 checkpoint::claimant who;
-                if (!extra.options().job.empty()) who.job = extra.options().job;
+                if (!extra.chosen().job.empty()) who.job = extra.chosen().job;
                 used.owner = std::make_unique<checkpoint::folder_owner<decltype(files)>>(
                     files, folder, std::move(who));
             }
@@ -134,7 +134,7 @@ public:
                 return why;
             };
             checkpoint_report report = run_writer(through_, fields, place)
-                                           .write(files, folder, extra.options().keep,
+                                           .write(files, folder, extra.chosen().keep,
                                                   configuration_, seed_, used.refused, why_not);
             if (may_write) checkpoint::note_written(files, folder, place.step, used.known);
             report.seconds = seconds();
@@ -151,8 +151,8 @@ public:
                 whole.checkpoint_failure = report.failure;
                 incomplete_ =
                     "the checkpoint '" + report.path + "' was not written: " + report.failure;
-                if (through_.rank() == 0 && extra.options().on_failure)
-                    extra.options().on_failure(report);
+                if (through_.rank() == 0 && extra.chosen().on_failure)
+                    extra.chosen().on_failure(report);
             }
             (calling::checkpoint(told, report), ...);
         }
@@ -160,7 +160,7 @@ public:
 
     template <checkpoint::file_system Files>
     resume_report restore(const std::filesystem::path& where, bool required,
-                          const resume_options& options, Files& files, run_place& place) {
+                          void (*on_damage)(const resume_report&), Files& files, run_place& place) {
         const auto folder = folder_in(absolute_path(where));
         through_.at({.round = place.step, .phase = "resuming"});
         const auto fields = fields_of(model_, state_, parameters_, Alike, learnt_);
@@ -197,8 +197,7 @@ public:
         used.refused = std::move(newer);
         used.known = std::move(known);
         used.known.push_back(report.step);
-        if (through_.rank() == 0 && !report.refused.empty() && options.on_damage)
-            options.on_damage(report);
+        if (through_.rank() == 0 && !report.refused.empty() && on_damage) on_damage(report);
         return report;
     }
 

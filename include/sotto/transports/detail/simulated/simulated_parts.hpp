@@ -39,7 +39,7 @@ struct packet {
 
 /// A rank's machine, and the process on it.
 struct host {
-    simulated_line line;
+    simulated_options::connection line;
     random_stream speed;
     time_point out_free{}, in_free{};
     net::ring_queue<packet::place> inbox[2];

@@ -11,7 +11,7 @@
 #include "support/generators.hpp"
 
 namespace kernels = sotto::kernels;
-using kernels::instruction_set;
+using detail::kernels::instruction_set;
 using floats = std::vector<float>;
 
 namespace {

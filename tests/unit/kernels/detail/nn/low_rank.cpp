@@ -14,7 +14,7 @@
 #include "support/lanes.hpp"
 
 namespace kernels = sotto::kernels;
-using kernels::instruction_set;
+using detail::kernels::instruction_set;
 using sotto::detail::kernels::low_rank_shape;
 using sotto::testing::integer_values;
 using sotto::testing::on_every_set;

@@ -10,7 +10,7 @@
 #include "support/generators.hpp"
 
 namespace kernels = sotto::kernels;
-using kernels::instruction_set;
+using detail::kernels::instruction_set;
 
 namespace {
 

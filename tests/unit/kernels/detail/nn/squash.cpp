@@ -12,7 +12,7 @@
 #include "sotto/core/random.hpp"
 
 namespace kernels = sotto::kernels;
-using kernels::instruction_set;
+using detail::kernels::instruction_set;
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include "support/lanes.hpp"
 
 namespace kernels = sotto::kernels;
-using kernels::instruction_set;
+using detail::kernels::instruction_set;
 using sotto::detail::kernels::values_in_group;
 using sotto::testing::on_every_set;
 

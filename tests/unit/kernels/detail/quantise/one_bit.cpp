@@ -14,7 +14,7 @@
 #include "support/lanes.hpp"
 
 namespace kernels = sotto::kernels;
-using kernels::instruction_set;
+using detail::kernels::instruction_set;
 using sotto::detail::kernels::bytes_of_signs;
 using sotto::detail::kernels::sign_means;
 using sotto::testing::any_values;

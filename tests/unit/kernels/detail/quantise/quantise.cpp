@@ -17,7 +17,7 @@
 #include "support/lanes.hpp"
 
 namespace kernels = sotto::kernels;
-using kernels::instruction_set;
+using detail::kernels::instruction_set;
 using sotto::detail::kernels::quantisation;
 using sotto::detail::kernels::rounding;
 using sotto::testing::at_every_length;

@@ -15,7 +15,7 @@
 #include "support/lanes.hpp"
 
 namespace kernels = sotto::kernels;
-using kernels::instruction_set;
+using detail::kernels::instruction_set;
 using sotto::detail::kernels::norm_quantisation;
 using sotto::testing::on_every_set;
 using sotto::testing::same_values;

@@ -13,7 +13,7 @@
 #include "support/lanes.hpp"
 
 namespace kernels = sotto::kernels;
-using kernels::instruction_set;
+using detail::kernels::instruction_set;
 using sotto::testing::any_values;
 using sotto::testing::at_every_length;
 using sotto::testing::on_every_set;

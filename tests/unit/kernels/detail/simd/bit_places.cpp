@@ -15,7 +15,7 @@
 #include "support/lanes.hpp"
 
 namespace kernels = sotto::kernels;
-using kernels::instruction_set;
+using detail::kernels::instruction_set;
 
 namespace {
 

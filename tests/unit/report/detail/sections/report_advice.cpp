@@ -78,9 +78,10 @@ TEST_CASE("messages that wait for each other are those of the collectives that c
                                   .epoch = static_cast<double>(number - 1),
                                   .costs = {.dense_bytes = dense, .message_bytes = message},
                                   .tensor_message_bytes = bytes});
-            log.add(run_epoch{.epoch = number,
-                              .step = number,
-                              .costs = {.dense_bytes = dense, .message_bytes = message}});
+            log.add(
+                run_log::finished_epoch{.epoch = number,
+                                        .step = number,
+                                        .costs = {.dense_bytes = dense, .message_bytes = message}});
         };
         if (densest > 0.0) step(1, densest);
         step(log.last_step + 1, share);

@@ -48,7 +48,8 @@ run_log to_servers(std::string name, int rank, int servers, double message, doub
         log.add(run_log::step{
             .number = s, .seconds = static_cast<double>(s), .loss = 1.0, .costs = step});
         if (s % 20 != 0) continue;
-        run_epoch e{.epoch = s / 20, .step = s, .seconds = static_cast<double>(s), .loss = 1.0};
+        run_log::finished_epoch e{
+            .epoch = s / 20, .step = s, .seconds = static_cast<double>(s), .loss = 1.0};
         e.costs.add(step, 20.0);
         if (s == 40) e.costs.bytes_sent += afterwards;
         e.evaluated = evaluation{0.5, 0.9, 100};
@@ -154,7 +155,7 @@ TEST_CASE("ranks are set beside each other by what they sent only where both ser
     CHECK(has(page({ring, worker}),
               "<b>worker</b> sent <b>4.7\u202f× fewer bytes</b> than <b>ring</b>"));
 
-    for (run_epoch& e : ring.epochs) e.evaluated.reset();
+    for (run_log::finished_epoch& e : ring.epochs) e.evaluated.reset();
     CHECK(has(page({ring, served}), "58.6\u202fKiB. <b>served</b> took <b>50\u202fs</b> instead"));
 }
 

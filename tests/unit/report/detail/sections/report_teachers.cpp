@@ -83,9 +83,9 @@ TEST_CASE("what teachers' passes forward cost is a part of computing, here and i
     run_log by_epochs = taught_run(600);
     for (const double listening : {0.0, 4.0, 0.0}) {
         const auto number = std::ssize(by_epochs.epochs) + 1;
-        by_epochs.add(run_epoch{.epoch = number,
-                                .step = 600 + 10 * number,
-                                .costs = {.compute = 10.0, .listening = listening}});
+        by_epochs.add(run_log::finished_epoch{.epoch = number,
+                                              .step = 600 + 10 * number,
+                                              .costs = {.compute = 10.0, .listening = listening}});
     }
     CHECK(has(page({by_epochs}),
               "In epoch 2 a step computed for 1\u202fs, of which teachers’ passes forward took "

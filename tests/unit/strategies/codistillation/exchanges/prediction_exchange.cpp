@@ -127,7 +127,8 @@ TEST_CASE("every round sends b c logits to each student, and the groups stay in 
             CHECK(round.bytes_sent == 8 + 4 * 10 * 10);
             CHECK(round.distillation_loss > 0.0);
         }
-    const auto ring = train(3, {.count = 3, .every = 4, .lessons = lessons_from::ring});
+    const auto ring =
+        train(3, {.count = 3, .every = 4, .lessons = codistillation_groups::lessons_from::ring});
     for (const left& rank : ring)
         for (const detail::taught_report& round : rank.taught) CHECK(round.teachers == 1);
     const auto three = train(3, {.count = 3});

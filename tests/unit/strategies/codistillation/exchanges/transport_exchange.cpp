@@ -302,7 +302,9 @@ TEST_CASE("a group that is done waits for the others, and all go on with the nex
 }
 
 TEST_CASE("with other topologies, and by changes alone") {
-    for (const auto whom : {lessons_from::ring, lessons_from::pairs, lessons_from::random}) {
+    for (const auto whom :
+         {codistillation_groups::lessons_from::ring, codistillation_groups::lessons_from::pairs,
+          codistillation_groups::lessons_from::random}) {
         const auto groups = codistillation_groups{.count = 4, .every = 5, .lessons = whom};
         for (const left& rank : train(4, taught_by(groups), 40)) {
             CHECK(heard_steps(rank) > 10);

@@ -27,7 +27,7 @@ namespace {
 struct ending {
     int blames = -1;
     std::string cause;
-    occasion when;
+    peer_failure::occasion when;
     duration after{};
 };
 

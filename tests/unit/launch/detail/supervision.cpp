@@ -1,4 +1,4 @@
-#include "sotto/launch/supervision.hpp"
+#include "sotto/launch/detail/supervision.hpp"
 
 #include <doctest/doctest.h>
 

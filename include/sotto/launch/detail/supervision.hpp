@@ -20,10 +20,6 @@ struct patience {
     duration until_kill = std::chrono::seconds(5);  // from then on until SIGKILL
 };
 
-}  // namespace sotto::detail::launch
-
-namespace sotto::launch {
-
 /// What is to be done with the ranks of a job, from how they end and what signals come: it sends
 /// nothing itself, and is told the time.
 ///
@@ -35,17 +31,15 @@ namespace sotto::launch {
 class supervision {
 public:
     /// A job of so many ranks, all of which run.
-    supervision(int size, const detail::launch::patience& given, bool keeps_going = false)
+    supervision(int size, const patience& given, bool keeps_going = false)
         : running_(size), patience_(given), keeps_going_(keeps_going) {}
 
     /// Ranks that have not ended.
     int running() const noexcept { return running_; }
     /// The failure that counts as the first, if there was one.
-    const std::optional<detail::launch::ending>& first_failure() const noexcept { return first_; }
+    const std::optional<ending>& first_failure() const noexcept { return first_; }
     /// That one, or else the first rank whose output is incomplete; nothing if there is none.
-    const std::optional<detail::launch::ending>& outcome() const noexcept {
-        return first_ ? first_ : lacking_;
-    }
+    const std::optional<ending>& outcome() const noexcept { return first_ ? first_ : lacking_; }
 
     /// These ended since the last time; the lowest that failed counts as the first.
     ///
@@ -56,11 +50,11 @@ public:
     /// A rank that a signal ended did not end because of others. Its connections are closed before
     /// it is told of, so that others may have noticed, and failed by it, sooner: one that a signal
     /// ended so little later counts as the first in place of one that ended by itself.
-    void ended(std::span<const detail::launch::ending> together, time_point now) {
+    void ended(std::span<const ending> together, time_point now) {
         running_ -= static_cast<int>(together.size());
         const bool first_of_all = !first_;
         if (first_of_all) failed_ = now;
-        for (const detail::launch::ending& one : together) {
+        for (const ending& one : together) {
             if (one.lacks_output() && !lacking_) lacking_ = one;
             if (one.lacks_output() || !one.failed()) continue;
             if (!first_ || is_the_cause(one, now - failed_)) first_ = one;
@@ -102,7 +96,7 @@ private:
     static constexpr duration until_told_of = std::chrono::seconds(1);
 
     /// In place of the first failure that is known, so much later.
-    bool is_the_cause(const detail::launch::ending& one, duration later) const noexcept {
+    bool is_the_cause(const ending& one, duration later) const noexcept {
         if (sent_ || one.certainty() <= first_->certainty()) return false;
         return later <= (first_->certainty() == 0
                              ? std::max<duration>(patience_.until_terminate, until_told_of)
@@ -112,14 +106,14 @@ private:
     void plan(int signal, time_point at) { planned_ = plan_of{signal, at}; }
 
     int running_;
-    detail::launch::patience patience_;
+    patience patience_;
     bool keeps_going_;
-    std::optional<detail::launch::ending> first_;
-    std::optional<detail::launch::ending> lacking_;  // the first whose output is incomplete
+    std::optional<ending> first_;
+    std::optional<ending> lacking_;  // the first whose output is incomplete
     std::optional<plan_of> planned_;
     time_point failed_{};  // when the first did
     bool was_told_ = false;
     bool sent_ = false;  // a signal to all of them
 };
 
-}  // namespace sotto::launch
+}  // namespace sotto::detail::launch
