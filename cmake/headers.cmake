@@ -21,6 +21,8 @@ set(sotto_headers
     include/sotto/checkpoint/detail/saved_fields.hpp
     include/sotto/checkpoint/detail/sections.hpp
     include/sotto/checkpoint/detail/whole_file.hpp
+    include/sotto/checkpoint/digest_text.hpp
+    include/sotto/checkpoint/print_teachers.hpp
     include/sotto/checkpoint/saved_model.hpp
     include/sotto/collectives/all_reduce.hpp
     include/sotto/collectives/detail/all_gather_parts.hpp
@@ -194,9 +196,9 @@ set(sotto_headers
     include/sotto/launch/detail/system_calls.hpp
     include/sotto/launch/environment.hpp
     include/sotto/launch/local_processes.hpp
+    include/sotto/logging/append_churn.hpp
     include/sotto/logging/chrome_trace.hpp
     include/sotto/logging/consensus_maxima.hpp
-    include/sotto/logging/detail/churn_lines.hpp
     include/sotto/logging/detail/consensus_lines.hpp
     include/sotto/logging/detail/json_line_checks.hpp
     include/sotto/logging/detail/json_lines_reader.hpp
@@ -212,7 +214,6 @@ set(sotto_headers
     include/sotto/logging/detail/run_ranks.hpp
     include/sotto/logging/detail/run_taught.hpp
     include/sotto/logging/detail/server_lines.hpp
-    include/sotto/logging/detail/server_summary.hpp
     include/sotto/logging/detail/taught_lines.hpp
     include/sotto/logging/detail/taught_record.hpp
     include/sotto/logging/detail/taught_summary.hpp
@@ -223,6 +224,7 @@ set(sotto_headers
     include/sotto/logging/read_json_lines.hpp
     include/sotto/logging/run_log.hpp
     include/sotto/logging/run_recorder.hpp
+    include/sotto/logging/server_summary.hpp
     include/sotto/losses/cross_entropy.hpp
     include/sotto/losses/detail/surprise.hpp
     include/sotto/losses/frequencies_of.hpp
@@ -241,12 +243,12 @@ set(sotto_headers
     include/sotto/report/advice_calibration.hpp
     include/sotto/report/advice_link.hpp
     include/sotto/report/advice_transfer.hpp
+    include/sotto/report/calibrated_advice.hpp
     include/sotto/report/detail/advice/advice_mirror.hpp
     include/sotto/report/detail/charts/report_axis.hpp
     include/sotto/report/detail/charts/report_chart.hpp
     include/sotto/report/detail/charts/report_style.hpp
     include/sotto/report/detail/sections/report_advice.hpp
-    include/sotto/report/detail/sections/report_calibration.hpp
     include/sotto/report/detail/sections/report_churn.hpp
     include/sotto/report/detail/sections/report_consensus.hpp
     include/sotto/report/detail/sections/report_costs.hpp
@@ -317,7 +319,6 @@ set(sotto_headers
     include/sotto/strategies/detail/local_updates/local_updates_state.hpp
     include/sotto/strategies/detail/parameter_server/arrival.hpp
     include/sotto/strategies/detail/parameter_server/arrival_order.hpp
-    include/sotto/strategies/detail/parameter_server/arrival_paths.hpp
     include/sotto/strategies/detail/parameter_server/attendance.hpp
     include/sotto/strategies/detail/parameter_server/changed_entries.hpp
     include/sotto/strategies/detail/parameter_server/entry_room.hpp
@@ -362,6 +363,7 @@ set(sotto_headers
     include/sotto/strategies/local_updates.hpp
     include/sotto/strategies/model_groups.hpp
     include/sotto/strategies/parameter_server.hpp
+    include/sotto/strategies/parameter_server/arrival_paths.hpp
     include/sotto/strategies/parameter_server/consistency/asynchronous.hpp
     include/sotto/strategies/parameter_server/consistency/bulk_synchronous.hpp
     include/sotto/strategies/parameter_server/consistency/consistency.hpp
@@ -406,12 +408,12 @@ set(sotto_headers
     include/sotto/trainer/detail/learnt_by_all.hpp
     include/sotto/trainer/detail/located.hpp
     include/sotto/trainer/detail/model_buffers.hpp
-    include/sotto/trainer/detail/model_path.hpp
     include/sotto/trainer/detail/run_description.hpp
     include/sotto/trainer/detail/strategy_info.hpp
     include/sotto/trainer/detail/tensor_names.hpp
     include/sotto/trainer/early_stop.hpp
     include/sotto/trainer/mean_parameters.hpp
+    include/sotto/trainer/model_path.hpp
     include/sotto/trainer/options.hpp
     include/sotto/trainer/publish.hpp
     include/sotto/trainer/reports.hpp

@@ -27,7 +27,7 @@ struct settings {
 
 struct images {
     sotto::data::labelled_set seen, unseen;
-    sotto::data::augmentation varied{};
+    sotto::data::augmented<sotto::data::labelled_set>::options varied{};
 };
 
 images cifar10_of(const std::filesystem::path& folder) {

@@ -5,7 +5,7 @@
 #include <sotto/logging/json_lines.hpp>
 #include <sotto/logging/read_json_lines.hpp>
 #include <sotto/report/report.hpp>
-#include <sotto/report/detail/sections/report_calibration.hpp>
+#include <sotto/report/calibrated_advice.hpp>
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -82,7 +82,7 @@ int compare(settings& chosen) {
     const sotto::network_link link{.bytes_per_second = 1e6 / 8.0 * chosen.megabits,
                                    .latency_seconds = 1e-3 * chosen.latency_ms};
     sotto::report_options options{.title = "Runs compared", .link = link};
-    options.advised = sotto::detail::calibrated_advice(runs, link);
+    options.advised = sotto::calibrated_advice(runs, link);
     if (options.advised)
         std::printf("%g Mbit/s, %g ms: %s\n", chosen.megabits, chosen.latency_ms,
                     options.advised->sentence.c_str());

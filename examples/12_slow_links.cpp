@@ -7,7 +7,6 @@
 #include <sotto/report/advice.hpp>
 #include <sotto/logging/joined_ranks.hpp>
 #include <sotto/report/report.hpp>
-#include <sotto/logging/detail/run_ranks.hpp>
 #include <sotto/logging/run_recorder.hpp>
 #include <sotto/transports/run_simulated.hpp>
 
@@ -115,7 +114,7 @@ int main(int argc, char** argv) {
         const auto row = [&](const char* name, const auto& strategy) {
             outcome found = train(s, strategy);
             steps = found.steps;
-            const sotto::detail::sent_by_ranks sent = sent_by(found.log.ranks);
+            const auto sent = found.log.sent();
             found.log.name = name;
             runs.push_back(std::move(found.log));
             std::printf("%-40s %10.2f %15.3f %8.3f %8.3f %8.2f %%\n", name, found.seconds,

@@ -6,7 +6,7 @@
 #include <sotto/sotto.hpp>
 #include <sotto/logging/joined_ranks.hpp>
 #include <sotto/logging/json_lines.hpp>
-#include <sotto/trainer/detail/model_path.hpp>
+#include <sotto/trainer/model_path.hpp>
 #include <sotto/report/report.hpp>
 
 #include <CLI/CLI.hpp>
@@ -86,7 +86,7 @@ struct chosen_weight {
     std::string name;
     std::function<double(std::int64_t)> of_step;
 
-    template <sotto::detail::distillation_weight Weight>
+    template <class Weight>
     chosen_weight(std::string called, Weight of)
         : name(std::move(called)), of_step([of](std::int64_t step) { return of.at(step); }) {
         of.check();
@@ -198,10 +198,10 @@ void run(const settings& s, const auto& inner, auto exchange_in) {
                                            s.noise, random_stream{3});
     const auto unseen = data::digits(2'000, random_stream{2});
     const chosen_loss loss = loss_of(s);
-    const sotto::detail::teacher_rules rules{.age_max = s.age_max, .margin = s.margin};
     examples::with_transport(s.transport, [&](auto& transport) {
         const auto by = [&](const chosen_weight& weight, const std::string& folder) {
-            return codistillation{inner, loss, exchange_in(folder), s.groups, weight, rules};
+            return codistillation{inner,    loss,   exchange_in(folder),
+                                  s.groups, weight, {.age_max = s.age_max, .margin = s.margin}};
         };
         std::optional<outcome> alone;
         if (s.compare)  // where nobody who is taught finds its models
@@ -223,7 +223,7 @@ void run(const settings& s, const auto& inner, auto exchange_in) {
         for (int model = 0; model < s.groups.count; ++model)
             if (s.groups.only < 0 || s.groups.only == model)
                 logs.push_back(read_json_lines_of_ranks(
-                    sotto::detail::path_of_model(s.log, "group-" + std::to_string(model))));
+                    sotto::path_of_model(s.log, "group-" + std::to_string(model))));
         sotto::write_report(logs, s.report, {.title = "Groups that teach each other"});
         std::printf("What teachers taught: %s\n", std::filesystem::absolute(s.report).c_str());
     });

@@ -3,7 +3,6 @@
 #include <sotto/core/bytes.hpp>
 #include <sotto/core/clock.hpp>
 #include <sotto/core/errors.hpp>
-#include <sotto/transports/detail/messaging/blame.hpp>
 #include <sotto/transports/fail_with_exception.hpp>
 #include <sotto/transports/tolerant_transport.hpp>
 #include <sotto/transports/transport.hpp>
@@ -70,10 +69,10 @@ public:
     bool agree(bool vote) override { return inner_.agree(vote); }
     void withdraw() noexcept override { inner_.withdraw(); }
     void fail(std::string_view cause, sotto::errc kind) noexcept override {
-        sotto::detail::fail_as(inner_, cause, kind);
+        inner_.fail(cause, kind);
     }
     [[noreturn]] void blame(int rank, const std::string& cause, sotto::errc code) override {
-        sotto::detail::blame(inner_, rank, cause, code);
+        inner_.blame(rank, cause, code);
     }
     void at(sotto::peer_failure::occasion now) override { inner_.at(now); }
     void reserve(std::int64_t count) override { inner_.reserve(count); }

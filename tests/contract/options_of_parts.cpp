@@ -81,7 +81,7 @@ TEST_CASE("data: a wrong number -> refused by name") {
                                   {"text_set.length", ""},
                                   {"text_set.stride", "0 max"}});
     using large = std::int64_t;
-    using data::augmentation, sotto::detail::data::byte_scale, sotto::data::text_set::windows;
+    using augmentation = data::augmented<data::labelled_set>::options;
     const random_stream random;
     tries.option<large>("augmented.padding", [](large value) {
         data::augmented{images(), with(&augmentation::padding, value)};

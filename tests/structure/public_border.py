@@ -24,7 +24,7 @@ DECLARED = re.compile(r"(?:class|struct|union|enum class|enum)\s+(?:\[\[\w+\]\]\
 INCLUDED = re.compile(r'#\s*include\s*["<](sotto/(?:[\w]+/)*detail/[^">]*)')
 # Namespaces that specialisations of others' templates are written in.
 OTHERS = ("std", "sotto::detail", "boost")
-USERS = ("README.md", "examples/guides", "tests/consumer", "test_package", "tests/package_managers", "ports")
+USERS = ("README.md", "examples", "tests/consumer", "test_package", "tests/package_managers", "ports")
 
 
 def scopes(text):

@@ -95,9 +95,9 @@ public:
     struct options {
         std::vector<std::int64_t> input{};  // an example's shape; empty: its values in a row
         std::int64_t outputs = 0;           // logits for each label; 0: the module is asked
-        /// Draws starting values into the module's parameters: the same for the same stream, which is
-        /// also what torch's own generator then gives, if no other thread draws from it. Empty: those
-        /// that the module has.
+        /// Draws starting values into the module's parameters: the same for the same stream, which
+        /// is also what torch's own generator then gives, if no other thread draws from it. Empty:
+        /// those that the module has.
         std::function<void(::torch::nn::Module&, random_stream)> draw{};
     };
 

@@ -44,9 +44,9 @@ inline constexpr std::int64_t keep_all_sums = (std::numeric_limits<std::int64_t>
 ///           owner's largest are a fair sample of all. Everybody ends with the same bits
 ///   shape   n elements; own entries ascending, at most entries_max; a result of N runs, each
 ///           ascending, no element in two of them
-///   wire    to each owner a sotto::wire::sparse_block of its places, nothing if there are none; then its
-///           sums likewise. In halves own values must be rounded already; what rounding takes away
-///           from sums is left at the owner
+///   wire    to each owner a sotto::wire::sparse_block of its places, nothing if there are none;
+///           then its sums likewise. In halves own values must be rounded already; what rounding
+///           takes away from sums is left at the owner
 ///   cost    2 steps, or N if the bound of one rank's sums is above 32 KiB: all_gather_v then takes
 ///           them around a ring. Sent: at most k + (N-1) ceil(kept / N) entries, and with entries
 ///           wherever (N-1)/N of k + kept; received about as many. Work O(k + kept + n/N). Memory

@@ -75,9 +75,9 @@ struct sparsified {
 
     /// How entries are written, and which tensors are not worth choosing from.
     struct message_format {
-        // Of gathered entries: what rounding takes away stays in memory. Entries that are summed on the
-        // way are rounded at every stop, where no memory could keep the rest: with a memory they go as
-        // floats.
+        // Of gathered entries: what rounding takes away stays in memory. Entries that are summed on
+        // the way are rounded at every stop, where no memory could keep the rest: with a memory
+        // they go as floats.
         wire::value_format values = wire::value_format::fp32;  // of entries in messages
         bool dense_vectors =
             true;  // biases and normalisation whole: they are few, and no index is sent for them

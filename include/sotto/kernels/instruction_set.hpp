@@ -106,10 +106,10 @@ inline sotto::detail::kernels::instruction_set obey_sotto_isa(
 namespace sotto::kernels {
 inline namespace SOTTO_UNIT {
 
-/// The widest set that this processor and its operating system have: name_of(it) is a text. The environment variable
-/// SOTTO_ISA (baseline, sse4_2, avx2, avx512) can only lower it. It is read once in each unit.
-/// Another value, or more than the processor has, changes nothing: a line on stderr says so, once
-/// in a program.
+/// The widest set that this processor and its operating system have: name_of(it) is a text. The
+/// environment variable SOTTO_ISA (baseline, sse4_2, avx2, avx512) can only lower it. It is read
+/// once in each unit. Another value, or more than the processor has, changes nothing: a line on
+/// stderr says so, once in a program.
 inline detail::kernels::instruction_set best_instruction_set() noexcept {
     static const detail::kernels::instruction_set best = [] {
         return detail::kernels::obey_sotto_isa(std::getenv("SOTTO_ISA"),

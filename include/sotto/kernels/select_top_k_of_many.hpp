@@ -21,7 +21,7 @@ namespace sotto::detail::kernels::inline SOTTO_UNIT {
 template <std::same_as<std::uint32_t> Index>
 class basic_many_top_k_scratch {
 private:
-    friend insides;
+    friend detail::kernels::insides;
 
     static constexpr const char *of_each = "select_top_k_of_each", *of_all = "select_top_k_of_all";
 

@@ -48,7 +48,7 @@ public:
     }
 
 private:
-    friend insides;
+    friend detail::kernels::insides;
 
     sotto::kernels::selection select(std::span<const float> values, std::int64_t k,
                                      sotto::kernels::thread_team& team,

@@ -20,7 +20,7 @@
 #include "sotto/core/require_option.hpp"
 #include "sotto/trainer/callback.hpp"
 #include "sotto/logging/detail/json_text.hpp"
-#include "sotto/trainer/detail/model_path.hpp"
+#include "sotto/trainer/model_path.hpp"
 #include "sotto/logging/detail/round_times.hpp"
 #include "sotto/logging/run_log.hpp"
 #include "sotto/logging/detail/write_failure.hpp"
@@ -54,7 +54,8 @@ class chrome_trace {
 public:
     /// Which steps are drawn.
     struct options {
-        /// Counted from 1 where the trace begins; the first takes memory, and is not like the others.
+        /// Counted from 1 where the trace begins; the first takes memory, and is not like the
+        /// others.
         std::int64_t first_step = 2;
         std::int64_t steps = 10;  // that are drawn
         /// Called when steps begin to be left out; null: nothing is.
@@ -80,7 +81,7 @@ public:
         if (begun_) return;
         rank_ = info.rank;
         has_network_ = info.ranks() > 1;
-        const std::filesystem::path own = detail::path_of_rank(file_.path(), rank_);
+        const std::filesystem::path own = path_of_rank(file_.path(), rank_);
         if (own != file_.path()) file_ = detail::line_file(own);
         reason_to_stop(file_.open_empty(), "opened for writing");
         reason_to_stop(file_.write(head()), "written");

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sotto/core/detail/memory/sort_stably.hpp"
-#include "sotto/trainer/detail/model_path.hpp"
+#include "sotto/trainer/model_path.hpp"
 #include "sotto/logging/read_json_lines.hpp"
 #include "sotto/logging/run_log.hpp"
 
@@ -81,7 +81,7 @@ inline run_log read_json_lines_of_ranks(const std::filesystem::path& path) {
     const auto [world, fits] = std::pair{ranks.front().about.world_size, fits_of(ranks.front())};
     std::string name = ranks.front().name;
     for (int rank = 1; rank < world; ++rank) {
-        auto other = read_json_lines_if_there(detail::path_of_rank(path, rank));
+        auto other = read_json_lines_if_there(path_of_rank(path, rank));
         // One that a larger or an earlier run has left is not of this one.
         if (other && other->about.rank == rank && other->about.world_size == world &&
             fits_of(*other) == fits)

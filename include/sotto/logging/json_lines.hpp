@@ -20,7 +20,7 @@
 #include "sotto/trainer/callback.hpp"
 #include "sotto/logging/detail/consensus_lines.hpp"
 #include "sotto/logging/detail/json_text.hpp"
-#include "sotto/trainer/detail/model_path.hpp"
+#include "sotto/trainer/model_path.hpp"
 #include "sotto/logging/detail/peak_memory.hpp"
 #include "sotto/logging/detail/recent_rounds.hpp"
 #include "sotto/logging/detail/round_times.hpp"
@@ -145,8 +145,8 @@ public:
         writes_ = (info.leads() || options_.every_rank) && !info.over;
         if (!writes_) return file_.close();
         if (!begun_) {
-            const std::filesystem::path own = detail::path_of_rank(
-                detail::path_of_model(file_.path(), info.model), info.leads() ? 0 : info.rank);
+            const std::filesystem::path own =
+                path_of_rank(path_of_model(file_.path(), info.model), info.leads() ? 0 : info.rank);
             if (own != file_.path()) file_ = detail::line_file(own);
             const bool goes_on =
                 options_.append || info.steps_before > 0 || info.steps_at_servers > 0;

@@ -19,7 +19,7 @@
 #include "sotto/trainer/callback.hpp"
 #include "sotto/logging/detail/run_consensus.hpp"
 #include "sotto/logging/detail/run_ranks.hpp"
-#include "sotto/logging/detail/server_summary.hpp"
+#include "sotto/logging/server_summary.hpp"
 #include "sotto/logging/detail/taught_record.hpp"
 #include "sotto/logging/detail/taught_summary.hpp"
 
@@ -150,8 +150,7 @@ public:
 
     void on_end(const fit_report& report) {
         if (!shown_) return;
-        if (report.served)
-            detail::print_lines(out_, detail::summary_of(*report.served, simulated_));
+        if (report.served) detail::print_lines(out_, summary_of(*report.served, simulated_));
         if (taught_.is_told()) print(summary_of(taught_));
         if (taught_.published().problems + taught_.published().skipped > 0)
             print(summary_of(taught_.published()));

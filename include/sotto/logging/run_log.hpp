@@ -347,6 +347,11 @@ public:
         return static_cast<int>(came > 0 ? came : std::ssize(told));
     }
 
+    /// What ranks put on the wire, as far as `ranks` tells: `mean` and `most` bytes of one, `rank`,
+    /// the one that sent most, `known`, the number of them, and alike(), whether the mean stands
+    /// for all.
+    detail::sent_by_ranks sent() const noexcept { return detail::sent_by(ranks); }
+
     /// As run_info has it; logs that do not tell are of ranks in step, unless there is a server.
     bool in_step() const noexcept { return about.in_step.value_or(!by_server()); }
 

@@ -12,9 +12,9 @@
 #include "sotto/core/detail/files/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/require_option.hpp"
-#include "sotto/trainer/detail/model_path.hpp"
+#include "sotto/trainer/model_path.hpp"
 #include "sotto/report/report.hpp"
-#include "sotto/report/detail/sections/report_calibration.hpp"
+#include "sotto/report/calibrated_advice.hpp"
 #include "sotto/logging/run_recorder.hpp"
 #include "sotto/logging/detail/write_failure.hpp"
 
@@ -37,8 +37,8 @@ public:
         double every_seconds = 30.0;    // at the next step; 0: not by time
         std::int64_t every_epochs = 0;  // 0: not by epochs
         std::vector<run_log> beside{};  // other runs, such as from read_json_lines: drawn first
-        /// What is known of the run that this one goes on with, as from read_json_lines_if_there: its
-        /// first part. Not used where `fit` begins at step 0.
+        /// What is known of the run that this one goes on with, as from read_json_lines_if_there:
+        /// its first part. Not used where `fit` begins at step 0.
         std::optional<run_log> earlier{};
         report_options report{};  // compressors are calibrated at the end of `fit` alone
         /// Called when reports begin not to be written; null: nothing is.
@@ -72,7 +72,7 @@ public:
     void on_begin(const run_info& info) {
         writes_ = info.leads() && !info.over;
         if (!writes_) return;
-        if (!std::exchange(begun_, true)) path_ = detail::path_of_model(path_, info.model);
+        if (!std::exchange(begun_, true)) path_ = path_of_model(path_, info.model);
         if (options_.earlier && log().fits == 0 && info.steps_before > 0)
             recorder_ = run_recorder(options_.name, *std::move(options_.earlier));
         options_.earlier.reset();
@@ -132,7 +132,7 @@ private:
     void calibrate() {
         try {
             options_.report.advised =
-                detail::calibrated_advice(log(), options_.report.link.value_or(network_link{}));
+                calibrated_advice(log(), options_.report.link.value_or(network_link{}));
             options_.report.calibrate = options_.report.advised.has_value();
         } catch (const std::exception& e) {
             complaint_.failed(log().last_step,

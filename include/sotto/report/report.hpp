@@ -18,7 +18,7 @@
 #include "sotto/core/detail/files/line_file.hpp"
 #include "sotto/report/advice.hpp"
 #include "sotto/report/detail/sections/report_advice.hpp"
-#include "sotto/report/detail/sections/report_calibration.hpp"
+#include "sotto/report/calibrated_advice.hpp"
 #include "sotto/report/detail/sections/report_churn.hpp"
 #include "sotto/report/detail/sections/report_consensus.hpp"
 #include "sotto/report/detail/sections/report_costs.hpp"
@@ -199,7 +199,7 @@ inline void write_report(std::span<const run_log> runs, const std::filesystem::p
     if (options.link) check_link("write_report", *options.link);
     if (options.calibrate && !options.advised) {
         report_options filled = options;
-        filled.advised = detail::calibrated_advice(runs, options.link.value_or(network_link{}));
+        filled.advised = calibrated_advice(runs, options.link.value_or(network_link{}));
         filled.calibrate = filled.advised.has_value();
         return write_report(runs, path, filled);
     }

@@ -61,8 +61,9 @@ public:
                 // there must be room for one more
         /// Called on rank 0; null: nothing is. Callbacks with on_checkpoint are told everywhere.
         void (*on_failure)(const checkpoint_report&) = complain_of_checkpoint;
-        /// Names the job that owns the folder: alike for all its ranks and restarts, at most 256 bytes.
-        /// Empty: what the launcher calls it, see job_of_launcher; without one, each process is a job.
+        /// Names the job that owns the folder: alike for all its ranks and restarts, at most 256
+        /// bytes. Empty: what the launcher calls it, see job_of_launcher; without one, each process
+        /// is a job.
         std::string job{};
 
         void describe(auto&& field) const {

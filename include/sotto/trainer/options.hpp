@@ -83,9 +83,9 @@ struct evaluate_on {
     /// How often, and what.
     struct options {
         std::int64_t every = 1;  // epochs
-        /// Where ranks learn in step by models that differ, as by gossip, also how good these are, each
-        /// by itself: what somebody gets who takes the model of one rank. Every rank then measures all
-        /// of the examples.
+        /// Where ranks learn in step by models that differ, as by gossip, also how good these are,
+        /// each by itself: what somebody gets who takes the model of one rank. Every rank then
+        /// measures all of the examples.
         bool own = false;
     };
 

@@ -13,7 +13,7 @@
 #include "sotto/data/sampler.hpp"
 #include "sotto/models/gradient_source.hpp"
 #include "sotto/strategies/strategy.hpp"
-#include "sotto/trainer/detail/model_path.hpp"
+#include "sotto/trainer/model_path.hpp"
 #include "sotto/trainer/detail/checkpointing/saving.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/transport.hpp"
@@ -37,8 +37,8 @@ template <class Model, class Strategy, class Transport,
 std::filesystem::path save_model(trainer<Model, Strategy, Transport>& from,
                                  const std::filesystem::path& path, Files files = {}) {
     constexpr bool in_step = detail::conducting::in_step<Strategy>;
-    const std::filesystem::path file = detail::path_of_model(
-        detail::required_path("save_model", path), detail::conducting::model_name(from.state()));
+    const std::filesystem::path file = path_of_model(detail::required_path("save_model", path),
+                                                     detail::conducting::model_name(from.state()));
     const detail::data::share share = from.state().share();
     if (!in_step && (share.empty() || share.index != 0)) return file;
     from.with_evaluated([&](auto& model, std::span<const float> parameters, auto& ranks) {

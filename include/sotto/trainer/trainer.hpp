@@ -158,8 +158,8 @@ public:
 
     /// Who is told of what was found.
     struct resume_options {
-        /// Called on rank 0 if a newer checkpoint than the one that was read is damaged or unreadable;
-        /// null: nothing is. The report has the same on every rank.
+        /// Called on rank 0 if a newer checkpoint than the one that was read is damaged or
+        /// unreadable; null: nothing is. The report has the same on every rank.
         void (*on_damage)(const resume_report&) = complain_of_damage;
     };
 

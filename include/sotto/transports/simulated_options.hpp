@@ -37,8 +37,8 @@ namespace sotto {
 /// A network that exists only in time that does not pass by itself. All is fixed by these options
 /// and by what the ranks do.
 struct simulated_options {
-    /// How a rank of a simulated network is connected: what goes out shares one line and what comes in
-    /// another one, whoever it is for or from.
+    /// How a rank of a simulated network is connected: what goes out shares one line and what comes
+    /// in another one, whoever it is for or from.
     struct connection {
         double out = 125e6;  // bytes of frames and messages a second
         double in = 125e6;   // likewise

@@ -107,7 +107,7 @@ struct work {
 ///                      is to be, done
 ///   counters()         what went through this endpoint
 /// and may have
-///   simulated_network()   a text: its figures, where time is that of a network which does not exist
+///   simulated_network()   a text: its figures, where time is that of a network that does not exist
 ///   open_ballot(members, label)   what `agree(ballot, vote)` then takes: an `agree` of some ranks
 ///                      only, as atomic as the one of all. The members are ascending; every one of
 ///                      them opens the ballot with the same members and label, and keeps it

@@ -16,7 +16,6 @@
 #include "support/allocation_count.hpp"
 
 using sotto::random_stream;
-using sotto::data::augmentation;
 using sotto::data::augmented;
 using example_shape = sotto::data::labelled_set::example_shape;
 using sotto::data::labelled_batch;

@@ -11,7 +11,7 @@
 #include "sotto/report/detail/sections/report_terms.hpp"
 #include "sotto/logging/detail/report_text.hpp"
 #include "sotto/logging/run_log.hpp"
-#include "sotto/logging/detail/server_summary.hpp"
+#include "sotto/logging/server_summary.hpp"
 
 namespace sotto::detail::reporting {
 

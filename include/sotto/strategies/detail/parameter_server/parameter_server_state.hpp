@@ -20,7 +20,7 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/kernels/detail/simd/reductions.hpp"
-#include "sotto/strategies/detail/parameter_server/arrival_paths.hpp"
+#include "sotto/strategies/parameter_server/arrival_paths.hpp"
 #include "sotto/strategies/detail/guarded.hpp"
 #include "sotto/strategies/detail/rank_loss.hpp"
 #include "sotto/strategies/detail/parameter_server/server_link.hpp"

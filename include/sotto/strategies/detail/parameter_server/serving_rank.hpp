@@ -24,7 +24,7 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/strategies/detail/parameter_server/arrival_order.hpp"
-#include "sotto/strategies/detail/parameter_server/arrival_paths.hpp"
+#include "sotto/strategies/parameter_server/arrival_paths.hpp"
 #include "sotto/strategies/detail/parameter_server/memory_of_server.hpp"
 #include "sotto/strategies/detail/server_memory.hpp"
 #include "sotto/strategies/server_report.hpp"

@@ -18,14 +18,15 @@ namespace sotto {
 struct consensus_reading {
     /// How it is measured how far ranks are apart.
     ///   nothing   not at all
-    ///   estimate  Theta = sqrt(1/n sum of ||sum over j of w_ij x_j - x_i||^2), which a round of mixing
-    ///             computes anyway; one number is summed over the ranks. It is of the parameters before
-    ///             that round, and Xi <= Theta / (1 - lambda), Theta <= 2 Xi, with lambda of that
-    ///             round's matrix. Where matrices take turns lambda of one may be 1, and Theta 0 of
-    ///             ranks that are far apart: only those of a whole period say something. A round that
-    ///             gives all their exact mean, or in which no rank got anything, estimates nothing
-    ///   exact     Xi = sqrt(1/n sum of ||x_i - mean||^2), after the round; takes an all-reduce of the
-    ///             parameters, so that it is for studies
+    ///   estimate  Theta = sqrt(1/n sum of ||sum over j of w_ij x_j - x_i||^2), which a round of
+    ///             mixing computes anyway; one number is summed over the ranks. It is of the
+    ///             parameters before that round, and Xi <= Theta / (1 - lambda), Theta <= 2 Xi,
+    ///             with lambda of that round's matrix. Where matrices take turns lambda of one may
+    ///             be 1, and Theta 0 of ranks that are far apart: only those of a whole period say
+    ///             something. A round that gives all their exact mean, or in which no rank got
+    ///             anything, estimates nothing
+    ///   exact     Xi = sqrt(1/n sum of ||x_i - mean||^2), after the round; takes an all-reduce of
+    ///             the parameters, so that it is for studies
     enum class measure : std::uint8_t { nothing, estimate, exact };
 
     round_info where{};                  // of the step
@@ -41,8 +42,8 @@ struct consensus_reading {
 
 /// How many rounds of mixing a step gets. All ranks ask alike and are told the same, so that they
 /// do the same. Options have `bind()`; the state has
-///   needs(where) -> consensus_reading::measure  what it is to be told of in a step; where that can be
-///                                      exact, the options say `static constexpr bool
+///   needs(where) -> consensus_reading::measure   what it is to be told of in a step; where that
+///                                      can be exact, the options say `static constexpr bool
 ///                                      measures_exactly = true`, and where it is never an
 ///                                      estimate, `estimates = false`
 ///   wants_another(reading) -> bool     whether another round is to be done, after at least one

@@ -14,7 +14,7 @@
 
 #include <unistd.h>
 
-#include "sotto/report/detail/sections/report_calibration.hpp"
+#include "sotto/report/calibrated_advice.hpp"
 #include "support/made_up_run.hpp"
 
 using namespace sotto;
@@ -116,7 +116,7 @@ TEST_CASE("where there is nothing to compare, a report says why") {
 
 TEST_CASE("a report can try compressors out on the tensors of its runs") {
     const run_log dense = made_up("dense", 40, 1.0, 0.9);
-    const auto found = detail::calibrated_advice(dense, {1e5, 0.001}, {.rounds = 1});
+    const auto found = calibrated_advice(dense, {1e5, 0.001}, {.rounds = 1});
     REQUIRE(found);
     CHECK(found->world_size == 4);
     CHECK(found->steps.size() == 8);
@@ -124,7 +124,7 @@ TEST_CASE("a report can try compressors out on the tensors of its runs") {
     CHECK(found->steps[0].way.message_bytes == 4040.0);
     run_log alone = dense;
     alone.about.world_size = 1;
-    CHECK_FALSE(detail::calibrated_advice(alone, {}));
+    CHECK_FALSE(calibrated_advice(alone, {}));
 
     const scratch_file file;
     write_report(dense, file.path, {.link = network_link{1e5, 0.001}, .calibrate = true});

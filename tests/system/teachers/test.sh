@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_teachers.sh SOTTO_TEACHERS PUBLISH_ONE
+# test.sh SOTTO_TEACHERS PUBLISH_ONE
 # Whether the program says of each group what is there, and how it is. In an empty folder.
 set -u
 

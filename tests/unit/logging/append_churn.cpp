@@ -1,4 +1,4 @@
-#include "sotto/logging/detail/churn_lines.hpp"
+#include "sotto/logging/append_churn.hpp"
 
 #include <doctest/doctest.h>
 
@@ -42,9 +42,8 @@ TEST_CASE("what changed between trainings is added to a log, and read with the r
         log.on_step({.step = 1, .round = {.loss = 1.0}});
         log.on_end({.steps = 1, .step = 1});
     }
-    detail::append_churn(path, "the same again",
-                         {.difference = 0.0625, .flips = 0.125, .examples = 2000});
-    detail::append_churn(path, "\xff another", {.difference = 0.25, .flips = 0.5, .examples = 8});
+    append_churn(path, "the same again", {.difference = 0.0625, .flips = 0.125, .examples = 2000});
+    append_churn(path, "\xff another", {.difference = 0.25, .flips = 0.5, .examples = 8});
     const run_log read = read_json_lines(path);
     CHECK(read.steps == 1);
     CHECK(read.ended);
@@ -61,12 +60,12 @@ TEST_CASE("a churn goes to a log that is there, or nowhere") {
     const scratch_folder folder("churn_lines_nowhere");
     const std::filesystem::path path = folder.path() / "run.jsonl";
     CHECK_THROWS_WITH_AS(
-        detail::append_churn(path, "another", {}),
+        append_churn(path, "another", {}),
         ("append_churn: '" + path.string() + "' cannot be written: No such file or directory")
             .c_str(),
         io_failure);
     CHECK_FALSE(std::filesystem::exists(path));
-    CHECK_THROWS_AS(detail::append_churn(folder.path(), "another", {}), io_failure);
+    CHECK_THROWS_AS(append_churn(folder.path(), "another", {}), io_failure);
 }
 
 TEST_CASE("what is no churn is refused by name") {

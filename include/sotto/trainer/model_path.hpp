@@ -5,7 +5,7 @@
 
 #include "sotto/core/detail/files/file_kind.hpp"
 
-namespace sotto::detail {
+namespace sotto {
 
 /// The file of one of several models that are trained at once, so that none writes over another's:
 /// the model's name comes before the extension, run.group-1.jsonl for run.jsonl. Of the only model,
@@ -27,4 +27,4 @@ inline std::filesystem::path path_of_rank(const std::filesystem::path& path, int
     return own;
 }
 
-}  // namespace sotto::detail
+}  // namespace sotto

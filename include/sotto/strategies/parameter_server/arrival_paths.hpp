@@ -10,14 +10,19 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/detail/files/file_kind.hpp"
 
-namespace sotto::detail {
+namespace sotto {
 
-/// Each server has an order of its own: the first in PATH, others in PATH.rank1 and so on. All
-/// servers share a device, such as /dev/null.
+/// The file in which a server records its order of arrivals, or whose order it follows, see
+/// serving::record_arrivals. Each has its own: the first in PATH, others in PATH.rank1 and so on.
+/// All servers share a device, such as /dev/null.
 inline std::filesystem::path arrivals_path(const std::filesystem::path& path, int server) {
     if (server == 0 || detail::is_device(path)) return path;
     return path.string() + ".rank" + std::to_string(server);
 }
+
+}  // namespace sotto
+
+namespace sotto::detail {
 
 /// Where a server may come again: what its earlier processes wrote stays, and the next one goes on
 /// in PATH.2, PATH.3 and so on, the first that is not there.
@@ -36,6 +41,10 @@ inline std::string plain_path(const std::filesystem::path& path) {
         std::filesystem::weakly_canonical(std::filesystem::absolute(path, reason), reason);
     return (reason ? path : plain).string();
 }
+
+}  // namespace sotto::detail
+
+namespace sotto {
 
 /// A file that both writing `record` and following `replay` would use, whichever server does either
 /// and however the file is spelt or linked to: it would be emptied before it is read. Nothing where
@@ -61,6 +70,10 @@ inline std::optional<std::filesystem::path> shared_arrivals(const std::filesyste
     }
     return std::nullopt;
 }
+
+}  // namespace sotto
+
+namespace sotto::detail {
 
 /// Before any of them is opened.
 ///   errors  invalid_option, naming both options and the file: see shared_arrivals

@@ -1,4 +1,4 @@
-#include "sotto/strategies/detail/parameter_server/arrival_paths.hpp"
+#include "sotto/strategies/parameter_server/arrival_paths.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,8 +12,8 @@ using namespace sotto;
 using namespace sotto::testing;
 
 TEST_CASE("each server has a file of its own for its order, and each of its processes") {
-    CHECK(detail::arrivals_path("r", 0) == "r");
-    CHECK(detail::arrivals_path("r", 2) == "r.rank2");
+    CHECK(arrivals_path("r", 0) == "r");
+    CHECK(arrivals_path("r", 2) == "r.rank2");
     const scratch_folder folder("arrival_paths_free");
     const auto order = folder.path() / "order";
     CHECK(detail::free_arrivals_path(order) == order);
@@ -32,30 +32,30 @@ TEST_CASE("a file that is to be recorded in and followed is found, however it is
          {order, folder.path() / "." / "order", folder.path() / "inside" / ".." / "order",
           folder.path() / "symbolic", folder.path() / "hard"}) {
         CAPTURE(same);
-        CHECK(detail::shared_arrivals(same, order, 1).has_value());
-        CHECK(detail::shared_arrivals(order, same, 1).has_value());
-        CHECK_FALSE(detail::shared_arrivals(same, other, 1).has_value());
-        CHECK_FALSE(detail::shared_arrivals(other, same, 1).has_value());
+        CHECK(shared_arrivals(same, order, 1).has_value());
+        CHECK(shared_arrivals(order, same, 1).has_value());
+        CHECK_FALSE(shared_arrivals(same, other, 1).has_value());
+        CHECK_FALSE(shared_arrivals(other, same, 1).has_value());
     }
-    CHECK_FALSE(detail::shared_arrivals({}, order, 1).has_value());
-    CHECK_FALSE(detail::shared_arrivals(order, {}, 1).has_value());
-    CHECK(detail::shared_arrivals(other, other, 1).has_value());  // neither is there
+    CHECK_FALSE(shared_arrivals({}, order, 1).has_value());
+    CHECK_FALSE(shared_arrivals(order, {}, 1).has_value());
+    CHECK(shared_arrivals(other, other, 1).has_value());  // neither is there
 }
 
 TEST_CASE("the files of other servers are found, too") {
     const scratch_folder folder("arrival_paths_ranks");
     const auto order = folder.path() / "order";
     const std::filesystem::path first = order.string() + ".rank1";
-    CHECK(detail::shared_arrivals(order, first, 2).has_value());
-    CHECK(detail::shared_arrivals(first, order, 2).has_value());
-    CHECK_FALSE(detail::shared_arrivals(order, first, 1).has_value());  // which nobody then writes
-    CHECK_FALSE(detail::shared_arrivals(order, order.string() + ".rank", 2).has_value());
-    CHECK_FALSE(detail::shared_arrivals(order, order.string() + ".rank1x", 2).has_value());
-    CHECK_FALSE(detail::shared_arrivals(order, order.string() + ".old", 2).has_value());
+    CHECK(shared_arrivals(order, first, 2).has_value());
+    CHECK(shared_arrivals(first, order, 2).has_value());
+    CHECK_FALSE(shared_arrivals(order, first, 1).has_value());  // which nobody then writes
+    CHECK_FALSE(shared_arrivals(order, order.string() + ".rank", 2).has_value());
+    CHECK_FALSE(shared_arrivals(order, order.string() + ".rank1x", 2).has_value());
+    CHECK_FALSE(shared_arrivals(order, order.string() + ".old", 2).has_value());
     std::ofstream{first} << "sotto arrivals 1";
     std::filesystem::create_hard_link(first, folder.path() / "hard");
-    CHECK(detail::shared_arrivals(order, folder.path() / "hard", 2).has_value());
-    CHECK_FALSE(detail::shared_arrivals(order, folder.path() / "hard", 1).has_value());
+    CHECK(shared_arrivals(order, folder.path() / "hard", 2).has_value());
+    CHECK_FALSE(shared_arrivals(order, folder.path() / "hard", 1).has_value());
 }
 
 TEST_CASE("the error names both options and the file") {

@@ -1,5 +1,5 @@
 // publish_one FOLDER GROUP STEP LOSS WIDTH [VALUE]: a model of so many zeros, the last of them the
-// value if there is one, for test_teachers.sh.
+// value if there is one, for test.sh.
 
 #include <sotto/checkpoint/detail/file_system.hpp>
 #include <sotto/checkpoint/detail/group_folders.hpp>

@@ -75,21 +75,25 @@ inline std::string summary_of(const server_saves& saves) {
     return out;
 }
 
-/// What it has seen: a line for each worker, of many the first ones. A worker is held back between
-/// its push and the answer; what it waits itself, for the network too, is in its own log.
+}  // namespace sotto::detail
+
+namespace sotto {
+
+/// What a server has seen: a line for each worker, of many the first ones. A worker is held back
+/// between its push and the answer; what it waits itself, for the network too, is in its own log.
 /// `beside_times`: what is said after each time, such as that it is simulated.
 inline std::string summary_of(const server_report& server, const char* beside_times = "") {
     constexpr std::size_t workers_max = 16;
     const auto percent = [](double share) { return detail::fixed_text(100.0 * share, 1) + " %"; };
     std::string out = "the server on rank " + std::to_string(server.rank) + " took " +
                       std::to_string(server.version) + " steps\n";
-    if (server.saves) out += "  " + printable(summary_of(*server.saves)) + "\n";
+    if (server.saves) out += "  " + printable(detail::summary_of(*server.saves)) + "\n";
     if (server.rounds() > 0)
         out += "  of " + std::to_string(server.rounds()) + " gradients in all " +
                std::to_string(server.dropped()) + " were dropped (" +
                percent(server.dropped_share()) + ")\n";
     for (std::size_t i = 0; i < (std::min)(server.workers.size(), workers_max); ++i) {
-        const served_worker& w = server.workers[i];
+        const detail::served_worker& w = server.workers[i];
         out += "  rank " + std::to_string(w.rank) + ": " + std::to_string(w.rounds) +
                " gradients, " + std::to_string(w.dropped) + " of them dropped (" +
                percent(w.dropped_share()) + "), " + detail::fixed_text(w.mean_late(), 2) +
@@ -98,7 +102,7 @@ inline std::string summary_of(const server_report& server, const char* beside_ti
                " at most, held back by the server " + detail::fixed_text(w.waited, 2) + " s" +
                beside_times + "\n";
         if (w.lost > 0)
-            out += "    " + counted_rounds(w.lost) +
+            out += "    " + detail::counted_rounds(w.lost) +
                    " of it had been acknowledged and were lost when the server failed\n";
     }
     if (server.workers.size() > workers_max)
@@ -106,4 +110,4 @@ inline std::string summary_of(const server_report& server, const char* beside_ti
     return out;
 }
 
-}  // namespace sotto::detail
+}  // namespace sotto

@@ -11,7 +11,7 @@
 #include "sotto/models/churn.hpp"
 #include "sotto/logging/detail/json_text.hpp"
 
-namespace sotto::detail {
+namespace sotto {
 
 /// Adds to the log of a run how much predictions changed from its model to another, for the report
 /// to draw: `append_churn("run.jsonl", "the same with another seed", churn_between(a, b, 10))`.
@@ -37,4 +37,4 @@ inline void append_churn(const std::filesystem::path& log, const std::string& to
     if (reason) fail(reason);
 }
 
-}  // namespace sotto::detail
+}  // namespace sotto

@@ -1,4 +1,4 @@
-#include "sotto/trainer/detail/model_path.hpp"
+#include "sotto/trainer/model_path.hpp"
 
 #include <doctest/doctest.h>
 
@@ -27,7 +27,6 @@
 #include "support/folders.hpp"
 
 using namespace sotto;
-using detail::path_of_model, detail::path_of_rank;
 using testing::scratch_folder;
 
 namespace {
