@@ -1,5 +1,6 @@
 # Every header of sotto. Written by: cmake -P cmake/update_headers.cmake
 
+# What sotto::sotto has.
 set(sotto_headers
     include/sotto/checkpoint/detail/digest.hpp
     include/sotto/checkpoint/detail/file_header.hpp
@@ -520,6 +521,14 @@ set(sotto_headers
     include/sotto/wire/sparse_block.hpp
     include/sotto/wire/value_format.hpp)
 
+# Definitions that these headers include at their end, or sotto::compiled compiles.
+set(sotto_bodies
+    )
+
+# Those of transports over TCP.
+set(sotto_tcp_bodies
+    )
+
 # Installed with sotto::models, which has what they need.
 set(sotto_models_headers
     include/sotto/data/augmented.hpp
@@ -587,15 +596,27 @@ set(sotto_models_headers
     include/sotto/nn/tanh.hpp
     include/sotto/nn/xtensor.hpp)
 
+# For sotto::compiled_models.
+set(sotto_models_bodies
+    )
+
 # With sotto::tls.
 set(sotto_tls_headers
     include/sotto/transports/tcp_tls.hpp)
+
+# For sotto::compiled_tls.
+set(sotto_tls_bodies
+    )
 
 # With sotto::mpi.
 set(sotto_mpi_headers
     include/sotto/transports/detail/mpi/mpi_library.hpp
     include/sotto/transports/detail/mpi/mpi_session.hpp
     include/sotto/transports/mpi.hpp)
+
+# For sotto::compiled_mpi.
+set(sotto_mpi_bodies
+    )
 
 # With sotto::torch.
 set(sotto_torch_headers

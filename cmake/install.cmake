@@ -1,5 +1,5 @@
 # What `cmake --install` writes: the headers, a CMake package with the components that could be
-# built, and a pkg-config file for each. Nothing here depends on the architecture.
+# built, and a pkg-config file for each. Only what is compiled depends on the architecture.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -15,7 +15,8 @@ else()
 endif()
 
 # CMake before 3.23 ignores exported file sets: its users get their include path from INCLUDES.
-set(header_sets FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+set(header_sets FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+                FILE_SET bodies DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 foreach(part IN ITEMS models tls mpi torch)
     if(NOT TARGET sotto_${part})
         list(APPEND header_sets FILE_SET ${part}_headers DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
@@ -60,10 +61,43 @@ foreach(part IN LISTS sotto_parts)
     install(FILES "${PROJECT_BINARY_DIR}/sotto-${part}.pc" DESTINATION "${pkgconfig_dir}")
 endforeach()
 
+# sotto_install_compiled(<part or nothing> <modules required> <words>)
+function(sotto_install_compiled part pc_requires pc_words)
+    set(name compiled)
+    set(pc_name sotto-compiled)
+    set(pc_library sotto)
+    if(part)
+        string(APPEND name "_${part}")
+        string(APPEND pc_name "-${part}")
+        string(APPEND pc_library "_${part}")
+    endif()
+    install(TARGETS sotto_${name} EXPORT sotto-${name}-targets
+            ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+    install(EXPORT sotto-${name}-targets NAMESPACE sotto:: DESTINATION "${package_dir}")
+    if(NOT part STREQUAL "torch")
+        configure_file("${PROJECT_SOURCE_DIR}/cmake/sotto-compiled.pc.in" ${pc_name}.pc @ONLY)
+        install(FILES "${PROJECT_BINARY_DIR}/${pc_name}.pc" DESTINATION "${pkgconfig_dir}")
+    endif()
+endfunction()
+
+set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+    set(pc_libdir "${CMAKE_INSTALL_LIBDIR}")
+endif()
+set(arch_independent ARCH_INDEPENDENT)
+if(SOTTO_COMPILED)
+    set(arch_independent)
+    sotto_install_compiled("" "sotto = ${PROJECT_VERSION}" "sotto, compiled once")
+    foreach(part IN LISTS sotto_parts)
+        sotto_install_compiled(${part} "sotto-compiled = ${PROJECT_VERSION}, sotto-${part} = ${PROJECT_VERSION}"
+                               "sotto::${part}, compiled once")
+    endforeach()
+endif()
+
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/sotto-config.cmake.in" sotto-config.cmake
                               INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file(sotto-config-version.cmake
-                                 COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+                                 COMPATIBILITY SameMinorVersion ${arch_independent})
 install(FILES "${PROJECT_BINARY_DIR}/sotto-config.cmake"
               "${PROJECT_BINARY_DIR}/sotto-config-version.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/modules/FindxxHash.cmake"

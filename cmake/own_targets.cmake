@@ -1,6 +1,7 @@
 # For our own programs, tests, examples and benchmarks only: nothing here reaches a consumer.
 
 option(SOTTO_WERROR "Warnings in our tests and examples are errors" OFF)
+option(SOTTO_OWN_COMPILED "Link our tests, examples and benchmarks to sotto::compiled; OFF: to headers alone" ON)
 option(SOTTO_QUICK "Build fewer variants of kernels into our tests, examples and benchmarks, and optimise them less" OFF)
 # What tests kernels needs all of their variants, as fast as they are; in a quick build only what is nearest to them.
 if(SOTTO_QUICK)
@@ -44,13 +45,27 @@ function(sotto_needs variable source part)
     set(${variable} "${needs}" PARENT_SCOPE)
 endfunction()
 
+# What stands before the names of the parts that our targets link.
+set(sotto_own_prefix "")
+if(SOTTO_OWN_COMPILED)
+    set(sotto_own_prefix compiled_)
+    foreach(target IN ITEMS compiled compiled_models compiled_tls compiled_mpi)
+        if(TARGET sotto_${target})
+            target_link_libraries(sotto_${target} PRIVATE $<BUILD_INTERFACE:sotto_own_options>)
+        endif()
+    endforeach()
+endif()
+
 # sotto_link_parts(<target>): to all of sotto's parts that there are but sotto::mpi and sotto::torch.
 function(sotto_link_parts target)
+    if(SOTTO_OWN_COMPILED)
+        target_link_libraries(${target} PRIVATE sotto::compiled)
+    endif()
     set(parts ${sotto_parts})
     # What MPI is linked to works only with its launcher at hand; LibTorch takes a second to load.
     list(REMOVE_ITEM parts mpi torch)
     foreach(part IN LISTS parts)
-        target_link_libraries(${target} PRIVATE sotto::${part})
+        target_link_libraries(${target} PRIVATE sotto::${sotto_own_prefix}${part})
     endforeach()
 endfunction()
 
@@ -66,7 +81,7 @@ function(sotto_own_target name)
         if(TARGET sotto::torch AND EXISTS "${source}")
             sotto_needs(needs "${source}" torch)
             if(needs)
-                target_link_libraries(${name} PRIVATE sotto::torch)
+                target_link_libraries(${name} PRIVATE sotto::${sotto_own_prefix}torch)
                 break()
             endif()
         endif()
