@@ -9,3 +9,6 @@
 #error "sotto/src_mpi.hpp is for programs that are compiled with -D SOTTO_SEPARATE_COMPILATION"
 #endif
 
+#include "sotto/transports/detail/mpi/mpi_library.ipp"
+#include "sotto/transports/detail/mpi/mpi_session.ipp"
+#include "sotto/transports/mpi.ipp"

@@ -9,3 +9,4 @@
 #error "sotto/src_tls.hpp is for programs that are compiled with -D SOTTO_SEPARATE_COMPILATION"
 #endif
 
+#include "sotto/transports/tcp_tls.ipp"

@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "sotto/checkpoint/detail/digest.hpp"
 #include "sotto/core/bytes.hpp"
 
 namespace sotto {
@@ -11,8 +10,10 @@ namespace sotto {
 /// parameters: two runs whose digits are equal learned the same, to the last bit.
 ///   math    XXH3-128, most significant byte first. It finds accidents, not forgeries
 ///   cost    one pass over the bytes
-inline std::string digest_text(byte_view all) {
-    return detail::checkpoint::hex(detail::checkpoint::digest_of(all));
-}
+std::string digest_text(byte_view all);
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/checkpoint/digest_text.ipp"
+#endif

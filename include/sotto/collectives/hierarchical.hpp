@@ -1,13 +1,10 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "sotto/collectives/detail/plan.hpp"
-#include "sotto/core/errors.hpp"
-#include "sotto/core/require_option.hpp"
 #include "sotto/transports/group.hpp"
 #include "sotto/transports/transport.hpp"
 
@@ -31,18 +28,11 @@ struct hierarchical {
 
     /// The ranks of a world that share a rank's host.
     ///   errors  invalid_option unless ranks_per_host is at least 1
-    detail::collectives::range host_of(int rank, int world) const {
-        require_option("hierarchical", "ranks_per_host", ranks_per_host,
-                       detail::allowed::at_least(1));
-        const std::int64_t first = rank - rank % ranks_per_host;
-        return {first, first + std::min<std::int64_t>(ranks_per_host, world - first)};
-    }
+    detail::collectives::range host_of(int rank, int world) const;
     /// The host of a rank, from 0 on.
     std::int64_t host_number(int rank) const noexcept { return rank / ranks_per_host; }
     /// Hosts of a world of so many ranks.
-    std::int64_t hosts(int world) const noexcept {
-        return world / ranks_per_host + (world % ranks_per_host != 0);
-    }
+    std::int64_t hosts(int world) const noexcept;
 };
 
 }  // namespace sotto::collectives
@@ -95,3 +85,7 @@ private:
 };
 
 }  // namespace sotto::detail::collectives
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/collectives/hierarchical.ipp"
+#endif

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -349,17 +348,10 @@ struct sparse_reduce_scatter {
     bool keeps_all() const noexcept { return detail::is_finite(kept) && kept == all; }
 
     /// The most sums of `world` ranks that are kept, where each sends so many of n entries.
-    std::int64_t kept_at_most(std::int64_t entries, std::int64_t n, int world) const noexcept {
-        if (!keeps_all()) return kept_of(entries, n);
-        return entries < n / world ? entries * world : n;
-    }
+    std::int64_t kept_at_most(std::int64_t entries, std::int64_t n, int world) const noexcept;
 
     /// The sums that sparse_all_reduce is asked for, where a rank sends so many of n entries.
-    std::int64_t kept_of(std::int64_t entries, std::int64_t n) const noexcept {
-        if (keeps_all()) return detail::collectives::keep_all_sums;
-        const double exact = std::ceil(kept * static_cast<double>(entries));
-        return exact < static_cast<double>(n) ? static_cast<std::int64_t>(exact) : n;
-    }
+    std::int64_t kept_of(std::int64_t entries, std::int64_t n) const noexcept;
 
     ///   errors  invalid_option unless `kept` is positive and finite, or `all`
     template <transport Transport>
@@ -375,3 +367,7 @@ struct sparse_reduce_scatter {
 };
 
 }  // namespace sotto::collectives
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/collectives/sparse_all_reduce.ipp"
+#endif

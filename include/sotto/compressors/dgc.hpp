@@ -33,19 +33,15 @@ struct dgc {
     using composition = sparsified<top_k, momentum_corrected, warm_up>;
 
     /// The same, to be changed further.
-    composition as_sparsified() const {
-        return {top_k{density},
-                momentum_corrected{momentum, nesterov, mask, mask_from_sparsity},
-                warm_up{warm_up_epochs},
-                local_clipping{clip_norm, clip, clip_dense},
-                {values, dense_vectors}};
-    }
+    composition as_sparsified() const;
 
     composition::state bind(const layout& tensors) const { return as_sparsified().bind(tensors); }
-    composition::state bind_decoder(const layout& tensors) const {
-        return as_sparsified().bind_decoder(tensors);
-    }
+    composition::state bind_decoder(const layout& tensors) const;
     void describe(auto&& field) const { as_sparsified().describe(field); }
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/compressors/dgc.ipp"
+#endif

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 #include <vector>
+#include <iterator>
 
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/compressors/detail/contractive.hpp"

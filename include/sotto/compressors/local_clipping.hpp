@@ -1,13 +1,8 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string_view>
-
-#include "sotto/core/errors.hpp"
-#include "sotto/core/require_option.hpp"
-#include "sotto/kernels/detail/simd/arithmetic.hpp"
 
 namespace sotto {
 
@@ -46,35 +41,19 @@ struct local_clipping {
     }
 
     /// Throws invalid_option: norm below 0 or not a number; after_sum with the norm of the model.
-    void check() const {
-        require_option("local_clipping", "norm", norm, detail::allowed::at_least(0.0),
-                       ", where 0 is no clipping");
-        if (clips_sums() && scope == per_model)
-            throw invalid_option(
-                "local_clipping: dense is after_sum and scope per_model; the norm of the model is "
-                "not known when the first tensor is summed: use local_clipping::per_tensor");
-    }
+    void check() const;
 
     /// Whether dense tensors are clipped after they were summed.
     bool clips_sums() const noexcept { return norm > 0.0 && dense == after_sum; }
 
     /// The factor for a gradient that counts by `weight`, at most 1.
-    float factor(std::span<const float> gradient, double weight) const noexcept {
-        return norm == 0.0 ? 1.0f : factor_of(detail::kernels::sum_of_squares(gradient), weight);
-    }
+    float factor(std::span<const float> gradient, double weight) const noexcept;
 
     /// The factor for the mean gradient of a tensor, which was summed over so many workers.
-    float factor_of_sum(std::span<const float> sum, int workers) const noexcept {
-        return clips_sums() ? factor_of(detail::kernels::sum_of_squares(sum), workers) : 1.0f;
-    }
+    float factor_of_sum(std::span<const float> sum, int workers) const noexcept;
 
     /// The same for one whose sum of squares is known.
-    float factor_of(double sum_of_squares, double weight) const noexcept {
-        if (norm == 0.0) return 1.0f;
-        const double length = std::sqrt(sum_of_squares);
-        const double limit = norm * std::sqrt(weight);
-        return length > limit ? static_cast<float>(limit / length) : 1.0f;
-    }
+    float factor_of(double sum_of_squares, double weight) const noexcept;
 };
 
 /// As it is written in options: "per_tensor" or "per_model".
@@ -88,3 +67,7 @@ constexpr std::string_view name_of(local_clipping::dense_times when) noexcept {
 }
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/compressors/local_clipping.ipp"
+#endif

@@ -1,16 +1,12 @@
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/compressors/detail/quantising_state.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/kernels/detail/quantise/quantise.hpp"
 #include "sotto/kernels/detail/quantise/quantise_by_norm.hpp"
 
@@ -65,31 +61,16 @@ struct qsgd {
     }
 
     /// omega, with E ||Q(g) - g||^2 <= omega ||g||^2.
-    double variance(const tensor& t) const noexcept {
-        if (dense_vectors && t.is_vector()) return 0.0;
-        const auto d = static_cast<double>((std::min)(bucket, t.size));
-        const double steps = std::exp2(static_cast<double>(bits - 1)) - 1.0;
-        return (std::min)(d / (steps * steps), std::sqrt(d) / steps);
-    }
+    double variance(const tensor& t) const noexcept;
 
     // For quantising_state.
     /// Throws invalid_option unless bits is 2, 4 or 8.
-    void check() const {
-        if (bits != 2 && bits != 4 && bits != 8)
-            throw invalid_option("qsgd: bits is " + std::to_string(bits) +
-                                 "; it must be 2, 4 or 8");
-    }
+    void check() const;
     /// Bits of a code.
     int code_bits() const noexcept { return static_cast<int>(bits); }
     /// As kernels::quantise_by_norm or kernels::quantise do.
     void quantise(std::uint64_t message_seed, std::span<const float> values,
-                  std::span<float> scales, std::span<std::uint8_t> codes) const {
-        switch (bits) {
-            case 2: return quantise_to<2>(message_seed, values, scales, codes);
-            case 4: return quantise_to<4>(message_seed, values, scales, codes);
-            default: return quantise_to<8>(message_seed, values, scales, codes);
-        }
-    }
+                  std::span<float> scales, std::span<std::uint8_t> codes) const;
 
 private:
     template <int Bits>
@@ -108,3 +89,7 @@ private:
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/compressors/qsgd.ipp"
+#endif

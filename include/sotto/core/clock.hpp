@@ -11,8 +11,10 @@ using time_point = std::chrono::steady_clock::time_point;
 using duration = std::chrono::nanoseconds;
 
 /// A length of time in seconds.
-inline double in_seconds(duration d) noexcept {
-    return std::chrono::duration<double>(d).count();
-}
+double in_seconds(duration d) noexcept;
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/core/clock.ipp"
+#endif

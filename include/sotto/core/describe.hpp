@@ -91,22 +91,16 @@ public:
     const std::string& text() const noexcept { return text_; }
 
 private:
-    void line(std::string_view name, std::string_view value) {
-        append_in_line(prefix_);
-        append_in_line(name);
-        text_ += " = ";
-        append_in_line(value);
-        text_ += '\n';
-    }
+    void line(std::string_view name, std::string_view value);
 
-    void append_in_line(std::string_view part) {
-        for (std::size_t end; (end = part.find('\n')) != part.npos; part.remove_prefix(end + 1))
-            text_.append(part.substr(0, end)).append("\\n");
-        text_.append(part);
-    }
+    void append_in_line(std::string_view part);
 
     std::string prefix_;
     std::string text_;
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/core/describe.ipp"
+#endif

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -28,18 +27,8 @@ namespace sotto::detail {
 class joined_names {
 public:
     /// Both, one after the other.
-    joined_names(std::string_view prefix, std::string_view name)
-        : size_(prefix.size() + name.size()) {
-        if (size_ > short_.size()) {
-            long_.append(prefix).append(name);
-            return;
-        }
-        std::ranges::copy(name, std::ranges::copy(prefix, short_.begin()).out);
-    }
-    operator std::string_view() const noexcept {
-        return size_ > short_.size() ? std::string_view(long_)
-                                     : std::string_view(short_.data(), size_);
-    }
+    joined_names(std::string_view prefix, std::string_view name);
+    operator std::string_view() const noexcept;
 
 private:
     std::size_t size_;
@@ -54,9 +43,7 @@ namespace sotto {
 /// Two names as one, for a visitor: `field(joined_name("lion/", t.name), values)`. It is a
 /// std::string_view while the expression lasts.
 ///   cost    no memory of the heap up to 120 characters
-inline detail::joined_names joined_name(std::string_view prefix, std::string_view name) {
-    return {prefix, name};
-}
+detail::joined_names joined_name(std::string_view prefix, std::string_view name);
 
 /// A visitor under names that begin alike.
 template <class Field>
@@ -100,3 +87,7 @@ concept visitable = requires(State& state, const detail::idle_visitor& field) {
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/core/visit.ipp"
+#endif

@@ -21,9 +21,7 @@
 
 namespace sotto::detail::models {
 
-inline sotto::nn::conv2d residual_conv(std::int64_t channels, std::int64_t stride = 1) {
-    return {.channels = channels, .stride = stride, .padding = 1, .bias = false};
-}
+sotto::nn::conv2d residual_conv(std::int64_t channels, std::int64_t stride = 1);
 
 inline auto residual_block(std::int64_t channels, std::int64_t stride) {
     return sotto::nn::residual{
@@ -78,3 +76,7 @@ public:
 };
 
 }  // namespace sotto::models
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/models/residual_cnn.ipp"
+#endif

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 #include <vector>
+#include <algorithm>
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"

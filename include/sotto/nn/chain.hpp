@@ -5,6 +5,8 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <algorithm>
+#include <variant>
 
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/layer.hpp"

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 #include <vector>
+#include <algorithm>
 
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/layer.hpp"

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <algorithm>
 
 #include "sotto/core/errors.hpp"
 #include "sotto/kernels/detail/nn/elementwise.hpp"

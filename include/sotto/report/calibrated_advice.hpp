@@ -3,10 +3,8 @@
 #include <optional>
 #include <span>
 
-#include "sotto/core/layout.hpp"
 #include "sotto/report/advice.hpp"
 #include "sotto/report/advice_calibration.hpp"
-#include "sotto/report/detail/sections/report_advice.hpp"
 #include "sotto/logging/run_log.hpp"
 
 namespace sotto {
@@ -16,20 +14,15 @@ namespace sotto {
 /// on its tensors, beside its computing. Nothing where there is no such run.
 ///   cost    see calibrate
 ///   errors  see calibrate; invalid_option: tensors that no layout takes, as two of one name
-inline std::optional<advice> calibrated_advice(std::span<const run_log> runs,
-                                               const network_link& link,
-                                               detail::calibration_options how = {}) {
-    const run_log* run = detail::reporting::compared_run(runs);
-    if (!run) return std::nullopt;
-    layout tensors;
-    for (const detail::run_tensor& t : run->about.tensors) tensors.add(t.name, t.shape);
-    return advise(computing_seconds(*run), link, run->about.ranks(), tensors, how);
-}
+std::optional<advice> calibrated_advice(std::span<const run_log> runs, const network_link& link,
+                                        detail::calibration_options how = {});
 
 /// Of one run.
-inline std::optional<advice> calibrated_advice(const run_log& run, const network_link& link,
-                                               detail::calibration_options how = {}) {
-    return calibrated_advice(std::span(&run, 1), link, how);
-}
+std::optional<advice> calibrated_advice(const run_log& run, const network_link& link,
+                                        detail::calibration_options how = {});
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/report/calibrated_advice.ipp"
+#endif

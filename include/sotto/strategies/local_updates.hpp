@@ -89,9 +89,7 @@ local_updates(O, S, typename local_updates<O, S>::meetings) -> local_updates<O, 
 ///   source  Douillard et al. 2023, arXiv:2311.08105: Nesterov, rate 0.7, momentum 0.9; where
 ///           meetings are few a momentum of 0.5 takes less time to come into its own, and is
 ///           better (bench/results/gossip.md)
-inline all_reduce<momentum_sgd> diloco(double learning_rate = 0.7, double momentum = 0.9) {
-    return {momentum_sgd{.learning_rate = learning_rate, .momentum = momentum, .nesterov = true}};
-}
+all_reduce<momentum_sgd> diloco(double learning_rate = 0.7, double momentum = 0.9);
 
 /// The outer step that SparseLoCo publishes, for local_updates{adamw{...}, sparse_loco()}: no
 /// momentum, but error feedback in its place, which sends about 0.15 bit a parameter and meeting.
@@ -100,18 +98,18 @@ inline all_reduce<momentum_sgd> diloco(double learning_rate = 0.7, double moment
 ///           all ranks. A rank that did not send an entry counts as 0
 ///   source  Sarfi et al. 2025, SparseLoCo, arXiv:2508.15706: rate 1, 32 to 128 entries of 4,096;
 ///           where meetings are few a higher rate makes up for what still waits
-inline all_reduce<sgd, error_feedback<chunked_top_k>> sparse_loco(std::int64_t kept = 64,
-                                                                  double learning_rate = 1.0) {
-    return {sgd{.learning_rate = learning_rate}, {chunked_top_k{.kept = kept}, 0.95}};
-}
+all_reduce<sgd, error_feedback<chunked_top_k>> sparse_loco(std::int64_t kept = 64,
+                                                           double learning_rate = 1.0);
 
 /// The outer step of the code published with SparseLoCo: each entry is the mean over the ranks that
 /// sent it. Ranks choose different entries, so among 4 ranks a first step is 3.85 times as long.
 /// Use a lower rate than with sparse_loco().
 ///   cost    see mean_of_senders
-inline all_reduce<sgd, mean_of_senders<error_feedback<chunked_top_k>>> sparse_loco_of_senders(
-    std::int64_t kept = 64, double learning_rate = 1.0) {
-    return {sgd{.learning_rate = learning_rate}, {{chunked_top_k{.kept = kept}, 0.95}}};
-}
+all_reduce<sgd, mean_of_senders<error_feedback<chunked_top_k>>> sparse_loco_of_senders(
+    std::int64_t kept = 64, double learning_rate = 1.0);
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/local_updates.ipp"
+#endif

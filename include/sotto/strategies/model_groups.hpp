@@ -1,12 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
-#include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
-#include "sotto/core/require_option.hpp"
 
 namespace sotto {
 
@@ -29,18 +26,7 @@ struct codistillation_groups {
     std::uint64_t seed = 0;                    // of lessons_from::random; the same for all groups
 
     /// Throws invalid_option for a world of so many ranks where groups cannot be formed.
-    void check(int ranks) const {
-        constexpr const char* name = "codistillation_groups";
-        require_option(name, "count", count, detail::allowed::at_least(1));
-        require_option(name, "every", every, detail::allowed::at_least(1));
-        require_option(name, "burn_in", burn_in, detail::allowed::at_least(0));
-        require_option(name, "only", only, detail::allowed::at_least(-1).below(count),
-                       ", the number of groups");
-        if (only < 0)
-            require_option(name, "count", count, detail::allowed::at_least(1).at_most(ranks),
-                           ", the number of ranks");
-        require_option(name, "common", common, detail::allowed::at_least(0.0).at_most(1.0));
-    }
+    void check(int ranks) const;
 
     void describe(auto&& field) const {
         field("count", count);
@@ -53,10 +39,7 @@ struct codistillation_groups {
 };
 
 /// As it is written in options: "all", "ring", "pairs" or "random".
-inline const char* name_of(codistillation_groups::lessons_from whom) noexcept {
-    constexpr const char* names[] = {"all", "ring", "pairs", "random"};
-    return names[static_cast<int>(whom)];
-}
+const char* name_of(codistillation_groups::lessons_from whom) noexcept;
 
 }  // namespace sotto
 
@@ -74,12 +57,7 @@ class lesson_plan {
 public:
     ///   errors  invalid_option: pairs of an odd number of groups
     lesson_plan(codistillation_groups::lessons_from whom, model_groups groups,
-                std::uint64_t seed = 0)
-        : whom_(whom), groups_(groups), random_(random_stream(seed).split("lessons")) {
-        if (whom == codistillation_groups::lessons_from::pairs && groups.count % 2 != 0)
-            throw invalid_option("codistillation_groups: lessons is pairs, but count is " +
-                                 std::to_string(groups.count) + "; expected an even number");
-    }
+                std::uint64_t seed = 0);
 
     /// Groups that teach this one then.
     std::vector<int> teachers(std::int64_t interval) const { return at(interval, 1); }
@@ -87,39 +65,16 @@ public:
     std::vector<int> students(std::int64_t interval) const { return at(interval, -1); }
 
     /// Those of any interval.
-    std::vector<int> teachers() const {
-        return whom_ == codistillation_groups::lessons_from::random ? others() : teachers(0);
-    }
+    std::vector<int> teachers() const;
     /// The same of those that it teaches.
-    std::vector<int> students() const {
-        return whom_ == codistillation_groups::lessons_from::random ? others() : students(0);
-    }
+    std::vector<int> students() const;
 
 private:
-    std::vector<int> at(std::int64_t interval, int direction) const {
-        if (groups_.count == 1) return {};
-        switch (whom_) {
-            case codistillation_groups::lessons_from::ring: return {shifted(-direction)};
-            case codistillation_groups::lessons_from::pairs: return {groups_.own ^ 1};
-            case codistillation_groups::lessons_from::random: {
-                random_stream here = random_.split(static_cast<std::uint64_t>(interval));
-                const auto by = 1 + here.below(static_cast<std::uint64_t>(groups_.count) - 1);
-                return {shifted(direction * static_cast<int>(by))};
-            }
-            default: return others();
-        }
-    }
+    std::vector<int> at(std::int64_t interval, int direction) const;
 
-    int shifted(int by) const noexcept {
-        return ((groups_.own + by) % groups_.count + groups_.count) % groups_.count;
-    }
+    int shifted(int by) const noexcept;
 
-    std::vector<int> others() const {
-        std::vector<int> all;
-        for (int group = 0; group < groups_.count; ++group)
-            if (group != groups_.own) all.push_back(group);
-        return all;
-    }
+    std::vector<int> others() const;
 
     codistillation_groups::lessons_from whom_;
     model_groups groups_;
@@ -127,3 +82,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/model_groups.ipp"
+#endif

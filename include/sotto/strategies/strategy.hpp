@@ -60,9 +60,7 @@ struct fit_start {
 };
 
 /// Without examples on any rank nothing can be trained.
-[[noreturn]] inline void refuse_no_examples() {
-    throw invalid_option("fit: no rank has any examples to train on");
-}
+[[noreturn]] void refuse_no_examples();
 
 /// The least that a model can be, to ask whether a strategy can train.
 struct probe_model {
@@ -378,3 +376,7 @@ bool servers_forget(const State& state) {
 }
 
 }  // namespace sotto::detail::conducting
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/strategy.ipp"
+#endif

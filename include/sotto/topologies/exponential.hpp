@@ -8,15 +8,9 @@
 
 namespace sotto::detail::topologies {
 /// 1, 2, 4, ... below the number of ranks.
-inline std::vector<std::int64_t> powers_below(int size) {
-    std::vector<std::int64_t> powers;
-    for (std::int64_t power = 1; power < size; power *= 2) powers.push_back(power);
-    return powers;
-}
+std::vector<std::int64_t> powers_below(int size);
 
-inline int after(int rank, std::int64_t steps, int size) noexcept {
-    return static_cast<int>((rank + steps) % size);
-}
+int after(int rank, std::int64_t steps, int size) noexcept;
 }  // namespace sotto::detail::topologies
 
 namespace sotto::topologies {
@@ -60,3 +54,7 @@ struct one_peer_exponential {
 };
 
 }  // namespace sotto::topologies
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/topologies/exponential.ipp"
+#endif

@@ -11,6 +11,7 @@
 
 #include "sotto/core/describe.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"
+#include "sotto/core/errors.hpp"
 
 namespace sotto {
 
@@ -77,9 +78,7 @@ public:
     explicit repeated_matrices(std::vector<sotto::topologies::mixing_matrix> some)
         : matrices_(std::move(some)) {}
 
-    const sotto::topologies::mixing_matrix& matrix(std::int64_t round) const noexcept {
-        return matrices_[static_cast<std::size_t>(round) % matrices_.size()];
-    }
+    const sotto::topologies::mixing_matrix& matrix(std::int64_t round) const noexcept;
     std::int64_t period() const noexcept { return std::ssize(matrices_); }
 
 private:
@@ -91,12 +90,12 @@ private:
 namespace sotto::topologies {
 
 /// The state of a topology in which every round has this matrix, as `bind` may return it.
-inline detail::topologies::repeated_matrices repeated(mixing_matrix one) {
-    return detail::topologies::repeated_matrices(std::move(one));
-}
+detail::topologies::repeated_matrices repeated(mixing_matrix one);
 /// The same, where rounds take these matrices in turn; one at least.
-inline detail::topologies::repeated_matrices repeated(std::vector<mixing_matrix> some) {
-    return detail::topologies::repeated_matrices(std::move(some));
-}
+detail::topologies::repeated_matrices repeated(std::vector<mixing_matrix> some);
 
 }  // namespace sotto::topologies
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/topologies/topology.ipp"
+#endif

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <type_traits>
@@ -11,17 +10,13 @@
 #include "sotto/checkpoint/detail/job_name.hpp"
 #include "sotto/core/detail/files/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/detail/text/print_line.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/trainer/reports.hpp"
 
 namespace sotto {
 
 /// Says on standard error that a checkpoint could not be written.
-inline void complain_of_checkpoint(const checkpoint_report& report) {
-    detail::print_line(stderr, "checkpoint of step " + std::to_string(report.step) + ": " +
-                                   report.failure + "; training goes on");
-}
+void complain_of_checkpoint(const checkpoint_report& report);
 
 /// Given to `fit`, writes everything that the run needs to go on into a folder, now and then and at
 /// the end of `fit`; `trainer.resume` goes on from there.
@@ -123,3 +118,7 @@ inline constexpr bool is_checkpoints = false;
 template <class Files>
 inline constexpr bool is_checkpoints<checkpoints<Files>> = true;
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/trainer/checkpoints.ipp"
+#endif

@@ -2,10 +2,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <string>
-
-#include "sotto/core/errors.hpp"
-#include "sotto/core/require_option.hpp"
 
 namespace sotto {
 
@@ -22,10 +18,7 @@ struct training_options {
     }
 
     ///   errors  invalid_option: batch_size below 1
-    const training_options& checked() const {
-        require_option("trainer", "batch_size", batch_size, detail::allowed::at_least(1));
-        return *this;
-    }
+    const training_options& checked() const;
 };
 
 /// Train until this many passes over the data are complete.
@@ -55,12 +48,7 @@ struct training_length {
     training_length(steps length) : steps_max(checked("steps", length.count)) {}
 
 private:
-    static std::int64_t checked(const char* unit, std::int64_t count) {
-        if (count < 0)
-            throw invalid_option(std::string("fit: asked for ") + std::to_string(count) + " " +
-                                 unit + "; expected at least 0");
-        return count;
-    }
+    static std::int64_t checked(const char* unit, std::int64_t count);
 };
 
 }  // namespace sotto::detail
@@ -123,3 +111,7 @@ struct shared_or_own<own_share<Data>> {
     static constexpr bool own = true;
 };
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/trainer/options.ipp"
+#endif

@@ -1,10 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <string>
-
-#include "sotto/core/detail/text/print_line.hpp"
 
 namespace sotto {
 
@@ -19,10 +16,10 @@ struct resume_report {
 };
 
 /// Names on standard error newer checkpoints that cannot be used, why, and which is used instead.
-inline void complain_of_damage(const resume_report& report) {
-    detail::print_lines(stderr, report.refused);
-    detail::print_line(stderr, "resumed from '" + report.file + "' instead, after step " +
-                                   std::to_string(report.step));
-}
+void complain_of_damage(const resume_report& report);
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/trainer/resume_report.ipp"
+#endif

@@ -1,11 +1,9 @@
 #pragma once
 
 #include <atomic>
-#include <cstdio>
 #include <string>
+#include <memory>
 
-#include "sotto/core/detail/text/print_line.hpp"
-#include "sotto/core/printable.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto {
@@ -18,9 +16,7 @@ struct remark {
 };
 
 /// Prints it to standard error, as a line of its own.
-inline void say_remark(const remark& said) noexcept {
-    detail::print_line(stderr, "sotto: rank " + std::to_string(said.rank) + ": " + said.text);
-}
+void say_remark(const remark& said) noexcept;
 
 /// Who is told of every remark of this process, at any time and by several threads at once; null:
 /// nobody. It is told in the midst of a round, which its exceptions would end: it throws none.
@@ -48,11 +44,7 @@ public:
     remarks(int rank, bool silent) noexcept : rank_(rank), silent_(silent) {}
 
     /// Tells a remark, as one line: see printable.
-    void say(const std::string& text) const {
-        void (*const tell)(const remark&) noexcept = on_remark.load();
-        if (silent_ || !tell) return;
-        tell({rank_, printable(text)});
-    }
+    void say(const std::string& text) const;
 
 private:
     int rank_;
@@ -60,3 +52,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/remarks.ipp"
+#endif

@@ -32,10 +32,7 @@ namespace sotto::detail::checkpoint {
 class damaged : public error {
 public:
     /// The file, the section that is damaged, and how.
-    damaged(const std::filesystem::path& file, std::string section, const std::string& what)
-        : error(errc::malformed, std::string("'") + file.string() + "' is damaged: section '" +
-                                     section + "': " + what),
-          section_(std::move(section)) {}
+    damaged(const std::filesystem::path& file, std::string section, const std::string& what);
 
     /// Which section it is.
     const std::string& section() const noexcept { return section_; }
@@ -53,11 +50,7 @@ public:
 
 /// Whether a call failed because the process or the machine lacks descriptors or memory. That says
 /// nothing about the file.
-inline bool is_shortage(std::error_code why) noexcept {
-    return why == std::errc::too_many_files_open ||
-           why == std::errc::too_many_files_open_in_system || why == std::errc::not_enough_memory ||
-           why == std::errc::no_buffer_space;
-}
+bool is_shortage(std::error_code why) noexcept;
 
 /// Reads a checkpoint that is whole: the constructor has seen every byte of it and found the
 /// digests right before anything is handed out.
@@ -282,16 +275,8 @@ bool for_newest(Files& files, const std::filesystem::path& folder,
 
 /// Where none of a folder's checkpoints can be used: names each and says why.
 ///   errors  io_failure: one of them could not be read; else malformed
-[[noreturn]] inline void refuse_all(const std::string& what, const std::filesystem::path& folder,
-                                    const std::vector<refused_file>& refused) {
-    const bool is_unreadable =
-        std::ranges::find(refused, refusal::unreadable, &refused_file::kind) != refused.end();
-    std::string text = what + ": no checkpoint in '" + folder.string() + "' " +
-                       (is_unreadable ? "can be read" : "is whole");
-    for (const refused_file& one : refused) text.append("; ").append(one.why);
-    if (is_unreadable) throw io_failure(text);
-    throw error(errc::malformed, text);
-}
+[[noreturn]] void refuse_all(const std::string& what, const std::filesystem::path& folder,
+                             const std::vector<refused_file>& refused);
 
 /// Opens the newest checkpoint of a folder that is whole, of step `at_most` or before; newer ones,
 /// which are damaged, unreadable or of a later step, are in `refused` then. False where there is
@@ -316,3 +301,7 @@ bool open_newest(Files& files, const std::filesystem::path& folder,
 }
 
 }  // namespace sotto::detail::checkpoint
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/checkpoint/detail/file_reader.ipp"
+#endif

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <algorithm>
 
 #include "sotto/checkpoint/detail/file_system.hpp"
 

@@ -52,97 +52,30 @@ struct claimant {
     friend bool operator==(const claimant&, const claimant&) = default;
 
     /// For messages.
-    std::string text() const {
-        return "job '" + job + "' (process " + std::to_string(process.id) + " on host '" +
-               process.host + "')";
-    }
+    std::string text() const;
 };
 
 inline constexpr std::string_view owner_format = "sotto.folder_owner";
 
 /// The content of the file: a line for each field. Texts are escaped: a line stays a line.
-inline std::string owner_text(const claimant& who) {
-    std::string text = std::string(owner_format) + " 1\n";
-    const auto line = [&](const char* name, const std::string& value) {
-        text.append(name).append(" = ").append(printable(value)).append("\n");
-    };
-    line("job", who.job);
-    line("claim", who.claim);
-    line("host", who.process.host);
-    line("boot", who.process.boot);
-    line("pid_namespace", std::to_string(who.process.pid_namespace));
-    line("process", std::to_string(who.process.id));
-    line("started", std::to_string(who.process.started));
-    if (who.folder) line("folder", std::to_string(*who.folder));
-    return text;
-}
+std::string owner_text(const claimant& who);
 
 /// Nothing for a text that owner_text did not write, or that is cut off. Earlier versions wrote no
 /// number of the folder.
-inline std::optional<claimant> read_owner(std::string_view text) {
-    claimant who{{}, {}, {}};
-    if (!text.starts_with(owner_format) || text.back() != '\n') return std::nullopt;
-    std::size_t found = 0;
-    const auto number = [](std::string_view value, auto& into) {
-        const auto [end, why] = std::from_chars(value.data(), value.data() + value.size(), into);
-        return why == std::errc() && end == value.data() + value.size();
-    };
-    text.remove_prefix(text.find('\n') + 1);
-    while (!text.empty()) {
-        const std::string_view line = text.substr(0, text.find('\n'));
-        text.remove_prefix(line.size() + 1);
-        const std::size_t at = line.find(" = ");
-        if (at == line.npos) return std::nullopt;
-        const std::string_view name = line.substr(0, at), value = line.substr(at + 3);
-        ++found;
-        if (name == "job")
-            who.job = value;
-        else if (name == "claim")
-            who.claim = value;
-        else if (name == "host")
-            who.process.host = value;
-        else if (name == "boot")
-            who.process.boot = value;
-        else if (name == "pid_namespace" ? !number(value, who.process.pid_namespace)
-                 : name == "process"     ? !number(value, who.process.id)
-                 : name == "started"     ? !number(value, who.process.started)
-                 : name == "folder"      ? !number(value, who.folder.emplace())
-                                         : true)
-            return std::nullopt;
-    }
-    return found == (who.folder ? 8u : 7u) ? std::optional(who) : std::nullopt;
-}
+std::optional<claimant> read_owner(std::string_view text);
 
 /// Whether a text was never meant to name an owner. A crash may leave one that is cut off or zeros.
-inline bool is_foreign(std::string_view text) noexcept {
-    return !text.starts_with(owner_format) && !owner_format.starts_with(text) &&
-           text.find_first_not_of('\0') != text.npos;
-}
+bool is_foreign(std::string_view text) noexcept;
 
 /// The claims of this process under which it trains at this moment.
 class claims_in_use {
 public:
-    static void set(const std::string& claim, bool in_use) {
-        const std::lock_guard lock(mutex());
-        if (in_use)
-            all().insert(claim);
-        else
-            all().erase(claim);
-    }
-    static bool has(const std::string& claim) {
-        const std::lock_guard lock(mutex());
-        return all().count(claim) != 0;
-    }
+    static void set(const std::string& claim, bool in_use);
+    static bool has(const std::string& claim);
 
 private:
-    static std::mutex& mutex() {
-        static std::mutex instance;
-        return instance;
-    }
-    static std::set<std::string>& all() {
-        static std::set<std::string> instance;
-        return instance;
-    }
+    static std::mutex& mutex();
+    static std::set<std::string>& all();
 };
 
 /// What came of an attempt to own a folder.
@@ -500,3 +433,7 @@ void note_written(Files& files, const std::filesystem::path& folder, std::int64_
 }
 
 }  // namespace sotto::detail::checkpoint
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/checkpoint/detail/folder_owner.ipp"
+#endif

@@ -36,44 +36,17 @@ struct model_values {
 };
 
 /// The digest of names and shapes, then of all values.
-inline digest digest_of_model(const architecture& kind, std::span<const float> parameters,
-                              std::span<const float> buffers) {
-    const digest names = kind.identity();
-    digester all;
-    all.update(names).update(std::as_bytes(parameters)).update(std::as_bytes(buffers));
-    return all.value();
-}
+digest digest_of_model(const architecture& kind, std::span<const float> parameters,
+                       std::span<const float> buffers);
 
 /// For messages: "[2, 3]".
-inline std::string shown_shape(std::span<const std::int64_t> shape) {
-    std::string text;
-    for (const std::int64_t extent : shape)
-        text += (text.empty() ? "" : ", ") + std::to_string(extent);
-    return "[" + text + "]";
-}
+std::string shown_shape(std::span<const std::int64_t> shape);
 
 /// Refuses what a file has, tensors or buffers as `what` says, if they are not those expected.
 ///   errors  mismatch, which names the first that is missing, of another shape, in another place or
 ///           too many, what was expected and what was found
-inline void require_alike(const std::filesystem::path& file, const std::string& what,
-                          const layout& found, std::span<const float> values,
-                          const layout& expected) {
-    const auto place_of = [](const tensor* t) {
-        if (!t) return std::string("none");
-        return "number " + std::to_string(t->index + 1) + " of shape " + shown_shape(t->shape);
-    };
-    const auto require = [&](const std::string& name) {
-        const tensor *const is = found.find(name), *const wanted = expected.find(name);
-        if (is && wanted && is->shape == wanted->shape && is->index == wanted->index) return;
-        throw mismatch("'" + file.string() + "' is of another model: " + what + " '" + name +
-                       "': expected " + place_of(wanted) + ", found " + place_of(is));
-    };
-    for (const tensor& t : expected) require(t.name);
-    for (const tensor& t : found) require(t.name);
-    if (std::ssize(values) != found.size())
-        throw mismatch("'" + file.string() + "': expected " + std::to_string(found.size()) +
-                       " values of " + what + "s, found " + std::to_string(values.size()));
-}
+void require_alike(const std::filesystem::path& file, const std::string& what, const layout& found,
+                   std::span<const float> values, const layout& expected);
 
 /// Writes a model into one file, for whoever uses it: by any reader of safetensors, too.
 ///   wire    a safetensors file: an F32 tensor under each of the names in kind.parameters, then
@@ -120,3 +93,7 @@ std::string write_model_file(Files& files, const std::filesystem::path& path,
 }
 
 }  // namespace sotto::detail::checkpoint
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/checkpoint/detail/model_file.ipp"
+#endif

@@ -24,7 +24,6 @@
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/checkpoint/detail/saved_fields.hpp"
 #include "sotto/checkpoint/detail/sections.hpp"
-#include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/detail/text/number_text.hpp"
@@ -39,18 +38,7 @@ struct architecture {
     std::string description{};   // of what names and shapes do not say: activations, classes
 
     /// Two that differ in anything have different ones.
-    digest identity() const {
-        std::string text = description;
-        for (const layout* tensors : {&parameters, &buffers}) {
-            text += '\f';
-            for (const tensor& t : *tensors) {
-                text.append(t.name);
-                for (const std::int64_t extent : t.shape) (text += ' ') += std::to_string(extent);
-                text += '\n';
-            }
-        }
-        return digest_of(std::as_bytes(std::span(text)));
-    }
+    digest identity() const;
 };
 
 /// How another group's model did, lately, on the data of the group that publishes.
@@ -132,20 +120,7 @@ bool read_number(const std::string* text, Number& into) {
 }
 
 /// "GROUP:LOSS GROUP:LOSS"; nothing for other texts.
-inline std::optional<std::vector<judgement>> read_judgements(std::string_view text) {
-    std::vector<judgement> all;
-    while (!text.empty()) {
-        const std::string_view one = text.substr(0, text.find(' '));
-        text.remove_prefix((std::min)(one.size() + 1, text.size()));
-        const std::string group(one.substr(0, one.find(':')));
-        const std::string loss(one.substr((std::min)(group.size() + 1, one.size())));
-        judgement read;
-        if (!read_number(&group, read.group) || !read_number(&loss, read.label_loss))
-            return std::nullopt;
-        all.push_back(read);
-    }
-    return all;
-}
+std::optional<std::vector<judgement>> read_judgements(std::string_view text);
 
 /// What a whole file says it is.
 ///   errors  mismatch: it is no published model, or of a version that is not known here
@@ -280,3 +255,7 @@ published_survey survey_published(Files& files, const std::filesystem::path& fol
 }
 
 }  // namespace sotto::detail::checkpoint
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/checkpoint/detail/published_model.ipp"
+#endif

@@ -4,6 +4,13 @@
 #include <optional>
 #include <utility>
 #include <vector>
+#include <filesystem>
+#include <functional>
+#include <thread>
+#include <set>
+#include <mutex>
+#include <unordered_set>
+#include <variant>
 
 #include "sotto/transports/transport.hpp"
 

@@ -4,6 +4,13 @@
 #include <cstdint>
 #include <type_traits>
 #include <utility>
+#include <filesystem>
+#include <functional>
+#include <thread>
+#include <set>
+#include <mutex>
+#include <unordered_set>
+#include <variant>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/transports/transport.hpp"

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <optional>
 #include <span>
-#include <utility>
 
 #include "sotto/core/clock.hpp"
 #include "sotto/launch/detail/ending.hpp"
@@ -50,41 +47,16 @@ public:
     /// A rank that a signal ended did not end because of others. Its connections are closed before
     /// it is told of, so that others may have noticed, and failed by it, sooner: one that a signal
     /// ended so little later counts as the first in place of one that ended by itself.
-    void ended(std::span<const ending> together, time_point now) {
-        running_ -= static_cast<int>(together.size());
-        const bool first_of_all = !first_;
-        if (first_of_all) failed_ = now;
-        for (const ending& one : together) {
-            if (one.lacks_output() && !lacking_) lacking_ = one;
-            if (one.lacks_output() || !one.failed()) continue;
-            if (!first_ || is_the_cause(one, now - failed_)) first_ = one;
-        }
-        if (first_of_all && first_ && !was_told_ && !keeps_going_)
-            plan(SIGTERM, now + patience_.until_terminate);
-    }
+    void ended(std::span<const ending> together, time_point now);
 
     /// A signal came: which one to send to all ranks now.
-    int told(int signal) {
-        sent_ = true;
-        if (!std::exchange(was_told_, true)) return signal;
-        planned_.reset();
-        return SIGKILL;
-    }
+    int told(int signal);
 
     /// When `due` will have something to say, as things are.
-    std::optional<time_point> next() const noexcept {
-        return planned_ ? std::optional(planned_->at) : std::nullopt;
-    }
+    std::optional<time_point> next() const noexcept;
 
     /// The signal that all ranks are to get, now that it is so late.
-    std::optional<int> due(time_point now) {
-        if (running_ == 0 || !planned_ || now < planned_->at) return std::nullopt;
-        const int signal = planned_->signal;
-        planned_.reset();
-        sent_ = true;
-        if (signal == SIGTERM) plan(SIGKILL, now + patience_.until_kill);
-        return signal;
-    }
+    std::optional<int> due(time_point now);
 
 private:
     struct plan_of {
@@ -96,12 +68,7 @@ private:
     static constexpr duration until_told_of = std::chrono::seconds(1);
 
     /// In place of the first failure that is known, so much later.
-    bool is_the_cause(const ending& one, duration later) const noexcept {
-        if (sent_ || one.certainty() <= first_->certainty()) return false;
-        return later <= (first_->certainty() == 0
-                             ? std::max<duration>(patience_.until_terminate, until_told_of)
-                             : until_told_of);
-    }
+    bool is_the_cause(const ending& one, duration later) const noexcept;
 
     void plan(int signal, time_point at) { planned_ = plan_of{signal, at}; }
 
@@ -117,3 +84,7 @@ private:
 };
 
 }  // namespace sotto::detail::launch
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/launch/detail/supervision.ipp"
+#endif

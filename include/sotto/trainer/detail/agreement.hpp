@@ -37,9 +37,7 @@ std::vector<text_card> cards_of(Transport& through, std::string_view text, std::
     return cards;
 }
 
-inline bool all_equal(std::span<const text_card> cards) noexcept {
-    return std::ranges::all_of(cards, [&](const text_card& c) { return c == cards.front(); });
-}
+bool all_equal(std::span<const text_card> cards) noexcept;
 
 /// Where the texts of all ranks depart from that of rank 0, as `difference` reports it. They are
 /// equal up to `begin`, and differ within so many bytes.
@@ -97,3 +95,7 @@ void require_agreement(Transport& through, const std::string& text) {
 }
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/trainer/detail/agreement.ipp"
+#endif

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <emmintrin.h>
 
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/instruction_set.hpp"

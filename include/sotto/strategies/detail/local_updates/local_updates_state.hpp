@@ -34,9 +34,7 @@ public:
 
     const sotto::layout& layout() const noexcept { return tensors_; }
     void initialise(std::span<float>, random_stream) const noexcept {}
-    work work_of(const batch_type&) const noexcept {
-        return {.bytes = 12.0 * static_cast<double>(tensors_.size())};
-    }
+    work work_of(const batch_type&) const noexcept;
 
     /// From `from` on; the last tensor first.
     double gradient(std::span<const float> from, const batch_type&, std::span<float> out,
@@ -243,3 +241,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/local_updates/local_updates_state.ipp"
+#endif

@@ -14,6 +14,8 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+#include <deque>
+#include <map>
 
 #include "sotto/checkpoint/detail/file_system.hpp"
 #include "sotto/checkpoint/detail/folder_owner.hpp"

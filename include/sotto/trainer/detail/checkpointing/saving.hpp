@@ -46,14 +46,8 @@ struct tidings {
     std::int64_t number = 0;
     std::array<char, 4080> text{};
 
-    void say(std::string_view what) noexcept {
-        text.fill('\0');
-        std::copy_n(what.begin(), (std::min)(what.size(), text.size() - 1), text.begin());
-    }
-    void fail(const std::error_code& why, std::string_view what) noexcept {
-        code = why.value();
-        say(what);
-    }
+    void say(std::string_view what) noexcept;
+    void fail(const std::error_code& why, std::string_view what) noexcept;
     /// Of another process, which need not have ended it by a 0.
     std::string said() const { return {text.begin(), std::find(text.begin(), text.end(), '\0')}; }
 
@@ -337,3 +331,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/trainer/detail/checkpointing/saving.ipp"
+#endif

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <utility>
+#include <algorithm>
 
 namespace sotto::detail::net {
 
