@@ -57,7 +57,7 @@ outcome train(const settings& s, const auto& strategy) {
     run_simulated(s.transport.workers, network, [&](simulated& transport) {
         models::mlp model{784, 64, 10};
         trainer trainer{model, strategy, transport, s.training};
-        sotto::detail::evaluator<models::mlp<>, simulated> measuring(256, transport);
+        sotto::detail::evaluator<models::mlp<>> measuring(256, transport);
         // Not beyond the trainer that it reads, also where that ends by an exception.
         struct until_end {
             std::optional<at_server>* shown;

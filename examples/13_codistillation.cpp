@@ -107,7 +107,7 @@ chosen_weight weight_of(const settings& s) {
 
 /// And of exchanges of models.
 class chosen_exchange {
-    using place = sotto::detail::meeting_place<examples::any_transport>;
+    using place = sotto::detail::meeting_place;
     using kind = sotto::detail::checkpoint::architecture;
     using facts = sotto::detail::checkpoint::published_facts;
     using floats = std::span<const float>;
@@ -133,7 +133,7 @@ public:
     template <class Exchange>
     chosen_exchange(std::string name, Exchange of)
         : name_(std::move(name)), bind_([of](const place& where) {
-              using bound = sotto::exchange_state<Exchange, examples::any_transport>;
+              using bound = sotto::exchange_state<Exchange>;
               const auto by = std::make_shared<bound>(of.bind(where));
               return state{
                   [by](std::size_t buffers) { sotto::detail::exchanging::begin(*by, buffers); },

@@ -53,7 +53,7 @@ public:
     std::filesystem::path folder{};  // of truncated: where the files are
 
     template <sotto::transport Transport>
-    auto bind(const sotto::detail::meeting_place<Transport>& place) const {
+    auto bind(const sotto::detail::meeting_place& place) const {
         return state(*this, place.tensors);
     }
     void describe(auto&& field) const { field("kind", kind); }

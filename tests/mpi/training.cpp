@@ -98,7 +98,7 @@ TEST_CASE("an asynchronous parameter server of its own ends, and all ranks hold 
     CHECK(run_over_mpi(world_size(), [&](mpi& t) {
               auto held = train_by_server(t, strategy);
               auto of_server = held;
-              detail::collectives::broadcast<mpi> same(t, static_cast<std::int64_t>(held.size()),
+              detail::collectives::broadcast<> same(t, static_cast<std::int64_t>(held.size()),
                                                        0);
               same.start(std::span<float>(of_server), {40, 0, 0});
               detail::collectives::run(t, same);
@@ -146,7 +146,7 @@ TEST_CASE("pairs that mix when they like all end, and their mean is that of all-
               trainer trainer{model, strategy, t, {.batch_size = work.batch_size, .seed = 1}};
               trainer.fit(numbered{work.examples}, epochs{2});
               std::vector<float> sum(trainer.parameters().begin(), trainer.parameters().end());
-              detail::collectives::all_reduce<mpi> all(t, std::ssize(sum));
+              collectives::all_reduce all(t, std::ssize(sum));
               all.start(sum, {40, 1, 0});
               detail::collectives::run(t, all);
               for (std::size_t i = 0; i < sum.size(); ++i)

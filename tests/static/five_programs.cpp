@@ -17,7 +17,7 @@ struct tcp : sotto::testing::least_transport {
     static tcp join(const launch::environment&);
     tcp(const tcp&) = delete;
 };
-static_assert(sotto::transport<tcp> && sotto::transport<sotto::group<tcp>>);
+static_assert(sotto::transport<tcp> && sotto::transport<sotto::group>);
 
 }  // namespace sketch
 

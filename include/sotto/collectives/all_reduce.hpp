@@ -10,6 +10,7 @@
 #include "sotto/collectives/ring.hpp"
 #include "sotto/collectives/tree.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/value_format.hpp"
 
 namespace sotto::detail::collectives {
@@ -121,16 +122,18 @@ private:
 ///   math    x = sum over the ranks, in the order of the algorithm. In fp16 and bf16 what is sent
 ///           is rounded, partial sums too, and so is the result; between, sums are floats
 ///   cost    see the plans; nothing at all with one rank or no values
-template <transport Transport>
-class all_reduce : public planned<Transport, all_reduce_plan> {
+class all_reduce
+    : public detail::collectives::planned<detail::collectives::all_reduce_plan> {
 public:
     /// For at most so many values, the same on all ranks; so are algorithm and format.
-    explicit all_reduce(Transport& through, std::int64_t size_max,
-                        algorithm which = algorithm::automatic,
-                        wire::value_format format = wire::value_format::fp32)
-        : planned<Transport, all_reduce_plan>(
-              through, all_reduce_plan(through.rank(), through.size(), which, format), size_max,
-              format) {}
+    explicit all_reduce(
+        transport_ref through, std::int64_t size_max,
+        detail::collectives::algorithm which = detail::collectives::algorithm::automatic,
+        wire::value_format format = wire::value_format::fp32)
+        : detail::collectives::planned<detail::collectives::all_reduce_plan>(
+              through,
+              detail::collectives::all_reduce_plan(through.rank(), through.size(), which, format),
+              size_max, format) {}
 };
 
 }  // namespace sotto::detail::collectives
@@ -141,11 +144,10 @@ namespace sotto::collectives {
 struct automatic {
     static constexpr bool sums = true;
 
-    template <transport Transport>
-    auto bind(Transport& through, std::int64_t size_max,
+    auto bind(transport_ref through, std::int64_t size_max,
               wire::value_format format = wire::value_format::fp32) const {
-        return detail::collectives::all_reduce<Transport>(
-            through, size_max, detail::collectives::algorithm::automatic, format);
+        return detail::collectives::all_reduce(through, size_max, detail::collectives::algorithm::automatic,
+                                     format);
     }
 };
 
@@ -154,11 +156,10 @@ struct automatic {
 struct recursive_doubling {
     static constexpr bool sums = true;
 
-    template <transport Transport>
-    auto bind(Transport& through, std::int64_t size_max,
+    auto bind(transport_ref through, std::int64_t size_max,
               wire::value_format format = wire::value_format::fp32) const {
-        return detail::collectives::all_reduce<Transport>(
-            through, size_max, detail::collectives::algorithm::recursive_doubling, format);
+        return detail::collectives::all_reduce(through, size_max,
+                                     detail::collectives::algorithm::recursive_doubling, format);
     }
 };
 

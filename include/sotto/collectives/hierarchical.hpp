@@ -7,6 +7,7 @@
 #include "sotto/collectives/detail/plan.hpp"
 #include "sotto/transports/group.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::collectives {
 
@@ -41,11 +42,10 @@ namespace sotto::detail::collectives {
 
 /// The groups of a rank: its host's, and the first ranks' if it is one of these. It borrows the
 /// world, whose groups with the labels 254 and 255 it takes; every rank makes it.
-template <transport Transport>
 class hosts {
 public:
     /// Makes both groups; collective over the world.
-    hosts(Transport& world, const sotto::collectives::hierarchical& options)
+    hosts(transport_ref world, const sotto::collectives::hierarchical& options)
         : inside_(world, members_inside(world, options), inside_label) {
         if (inside_.rank() == 0)
             leaders_.emplace(world, first_ranks(world, options), leaders_label);
@@ -54,16 +54,16 @@ public:
     hosts& operator=(const hosts&) = delete;
 
     /// The ranks of this host.
-    group<Transport>& inside() noexcept { return inside_; }
+    group& inside() noexcept { return inside_; }
     /// Whether this rank is its host's first.
     bool leads() const noexcept { return leaders_.has_value(); }
     /// Requires leads().
-    group<Transport>& leaders() noexcept { return *leaders_; }
+    group& leaders() noexcept { return *leaders_; }
 
 private:
     static constexpr std::uint32_t inside_label = 254, leaders_label = 255;
 
-    static std::vector<int> members_inside(const Transport& world,
+    static std::vector<int> members_inside(transport_ref world,
                                            const sotto::collectives::hierarchical& options) {
         const range host = options.host_of(world.rank(), world.size());
         std::vector<int> members;
@@ -72,7 +72,7 @@ private:
         return members;
     }
 
-    static std::vector<int> first_ranks(const Transport& world,
+    static std::vector<int> first_ranks(transport_ref world,
                                         const sotto::collectives::hierarchical& options) {
         std::vector<int> members;
         for (std::int64_t rank = 0; rank < world.size(); rank += options.ranks_per_host)
@@ -80,8 +80,8 @@ private:
         return members;
     }
 
-    group<Transport> inside_;
-    std::optional<group<Transport>> leaders_;
+    group inside_;
+    std::optional<group> leaders_;
 };
 
 }  // namespace sotto::detail::collectives

@@ -16,6 +16,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/value_format.hpp"
 
 namespace sotto::collectives {
@@ -29,9 +30,8 @@ namespace sotto::collectives {
 ///           bytes a value it is halving_doubling again. Every rank decides on the same times
 ///   cost    rounds + 1 sums by each algorithm, and 4 size bytes until it returns
 ///   errors  invalid_option unless rounds is at least 1
-template <transport Transport>
-detail::collectives::algorithm fastest_all_reduce(
-    Transport& through, std::int64_t size, std::int64_t rounds = 3,
+inline detail::collectives::algorithm fastest_all_reduce(
+    transport_ref through, std::int64_t size, std::int64_t rounds = 3,
     wire::value_format format = wire::value_format::fp32) {
     constexpr std::array candidates{detail::collectives::algorithm::ring,
                                     detail::collectives::algorithm::tree,
@@ -49,7 +49,7 @@ detail::collectives::algorithm fastest_all_reduce(
         if (candidates[i] == detail::collectives::algorithm::recursive_doubling &&
             format != wire::value_format::fp32)
             continue;
-        detail::collectives::all_reduce<Transport> sum(through, size, candidates[i], format);
+        detail::collectives::all_reduce sum(through, size, candidates[i], format);
         for (std::int64_t round = 0; round <= rounds; ++round) {
             const time_point start = through.now();
             sum.start(values, {channels::set_up, 0, number++});
@@ -81,11 +81,10 @@ struct measured {
     void describe(auto&& field) const { field("rounds", rounds); }
 
     /// Blocks until every rank has bound the same: see fastest_all_reduce.
-    template <transport Transport>
-    auto bind(Transport& through, std::int64_t size_max,
+    auto bind(transport_ref through, std::int64_t size_max,
               wire::value_format format = wire::value_format::fp32) const {
-        return detail::collectives::all_reduce<Transport>(
-            through, size_max, fastest_all_reduce(through, size_max, rounds, format), format);
+        return detail::collectives::all_reduce(through, size_max,
+                                     fastest_all_reduce(through, size_max, rounds, format), format);
     }
 };
 

@@ -21,6 +21,7 @@
 #include "sotto/core/result.hpp"
 #include "sotto/kernels/sparse_add.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/sparse_block.hpp"
 #include "sotto/wire/value_format.hpp"
 
@@ -58,15 +59,13 @@ inline constexpr std::int64_t keep_all_sums = (std::numeric_limits<std::int64_t>
 ///           2022, Near-optimal sparse allreduce for distributed deep learning, arXiv:2201.07598;
 ///           what is dropped on the way is kept where it is dropped: Zhao et al. 2023, SparDL,
 ///           arXiv:2304.00737
-template <transport Transport>
 class sparse_all_reduce {
 public:
     /// For n elements, so many entries of one rank and so many sums kept of all; the same on all
     /// ranks.
-    sparse_all_reduce(Transport& through, std::int64_t n, std::int64_t entries_max,
-                      std::int64_t kept_max,
-                      sotto::wire::value_format format = sotto::wire::value_format::fp32)
-        : through_(&through),
+    sparse_all_reduce(transport_ref through, std::int64_t n, std::int64_t entries_max,
+                      std::int64_t kept_max, wire::value_format format = wire::value_format::fp32)
+        : through_(through),
           n_(checked(n, entries_max, kept_max)),
           entries_max_((std::min)(entries_max, n)),
           world_(through.size()),
@@ -119,7 +118,7 @@ public:
         turn_ = 0;
         now_ = phase::adding;
         for (int rank = 0; rank < world_; ++rank)
-            if (rank != rank_) receives_.push(through_->receive(rank, label_, room_of(rank)));
+            if (rank != rank_) receives_.push(through_.receive(rank, label_, room_of(rank)));
         write_runs();
         advance();
     }
@@ -223,9 +222,8 @@ private:
             const kernels::sparse_values run = run_to(to);
             const std::size_t begin = out_.size();
             if (!run.indices.empty())
-                sotto::wire::encode_sparse(stripes_.places(), run.indices, run.values, format_,
-                                           out_);
-            sends_.push(through_->send(to, label_, byte_view(out_).subspan(begin)));
+                wire::encode_sparse(stripes_.places(), run.indices, run.values, format_, out_);
+            sends_.push(through_.send(to, label_, byte_view(out_).subspan(begin)));
         }
     }
 
@@ -289,7 +287,7 @@ private:
         return static_cast<std::uint32_t>(stripes_.element(rank, place));
     }
 
-    Transport* through_;
+    transport_ref through_;
     std::int64_t n_;
     std::int64_t entries_max_;
     int world_;
@@ -315,10 +313,10 @@ private:
     std::vector<float> sum_values_;
     std::vector<std::size_t> sum_ends_;
     std::vector<std::uint32_t> left_indices_;
-    detail::collectives::all_gather_v<Transport>
+    detail::collectives::all_gather_v
         gather_;  // from here on last: transfers end before the memory goes
-    detail::collectives::flight<Transport> receives_;
-    detail::collectives::flight<Transport> sends_;
+    detail::collectives::flight receives_;
+    detail::collectives::flight sends_;
 };
 
 }  // namespace sotto::detail::collectives
@@ -354,15 +352,14 @@ struct sparse_reduce_scatter {
     std::int64_t kept_of(std::int64_t entries, std::int64_t n) const noexcept;
 
     ///   errors  invalid_option unless `kept` is positive and finite, or `all`
-    template <transport Transport>
-    auto bind(Transport& through, std::int64_t n, std::int64_t entries_max,
+    auto bind(transport_ref through, std::int64_t n, std::int64_t entries_max,
               wire::value_format format = wire::value_format::fp32) const {
         if (!keeps_all())
             require_option("sparse_reduce_scatter", "kept", kept, detail::allowed::above(0.0),
                            " (1 keeps as many sums as one rank sends entries), or "
                            "sparse_reduce_scatter::all");
-        return detail::collectives::sparse_all_reduce<Transport>(through, n, entries_max,
-                                                                 kept_of(entries_max, n), format);
+        return detail::collectives::sparse_all_reduce(through, n, entries_max, kept_of(entries_max, n),
+                                            format);
     }
 };
 

@@ -46,7 +46,7 @@ struct calibration_options {
 template <class Compressor>
 class calibration {
     using route = entry_route<Compressor, collectives::fitting>;
-    using exchange = sotto::detail::collectives::sparse_all_reduce<mirror>;
+    using exchange = collectives::sparse_all_reduce;
 
 public:
     calibration(const Compressor& options, const layout& tensors, int world)

@@ -16,6 +16,7 @@
 #include "sotto/core/require_option.hpp"
 #include "sotto/report/advice_transfer.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
@@ -37,8 +38,7 @@ namespace sotto {
 ///   cost    repetitions * (large_bytes + small_bytes) sent by each rank
 ///   errors  invalid_option: a single rank, sizes or repetitions that cannot work; what the
 ///           transport throws
-template <transport Transport>
-network_link measure_link(Transport& through, detail::link_measurement how = {}) {
+inline network_link measure_link(transport_ref through, detail::link_measurement how = {}) {
     if (through.size() < 2)
         throw invalid_option("measure_link: there is one rank; a link needs two");
     require_option("measure_link", "repetitions", how.repetitions, detail::allowed::at_least(1));
@@ -57,7 +57,7 @@ network_link measure_link(Transport& through, detail::link_measurement how = {})
             through.agree(true);  // all start together
             const time_point start = through.now();
             const tag label{channels::set_up, item, ++exchange};
-            detail::collectives::flight<Transport> transfers(through, 2);
+            detail::collectives::flight transfers(through, 2);
             transfers.push(through.receive((rank + size - 1) % size, label,
                                            mutable_byte_view(in).first(length)));
             transfers.push(through.send((rank + 1) % size, label, byte_view(out).first(length)));

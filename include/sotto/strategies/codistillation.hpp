@@ -16,6 +16,7 @@
 #include "sotto/strategies/codistillation/exchanges/teacher_exchange.hpp"
 #include "sotto/strategies/detail/codistillation/teacher_standing.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto {
 
@@ -75,17 +76,16 @@ struct codistillation {
     static constexpr bool synchronous = GroupStrategy::synchronous;
     static constexpr bool in_step = detail::conducting::in_step<GroupStrategy>;
 
-    template <transport Transport>
-    auto bind(const layout& tensors, Transport& through) const {
+    auto bind(const layout& tensors, transport_ref through) const {
         static_assert(
             detail::exchanges_predictions<Exchange> ||
-                detail::teacher_exchange<Exchange, Transport>,
+                detail::teacher_exchange<Exchange>,
             "codistillation: the third policy must be a teacher_exchange, such as "
             "checkpoint_exchange{} or transport_exchange{}, or prediction_exchange{}: it needs "
             "bind(meeting_place) with "
             "publish(kind, facts, parameters, buffers, students), look(kind, group, after) and "
             "problem()");
-        return detail::codistillation_state<codistillation, Transport>(*this, tensors, through);
+        return detail::codistillation_state<codistillation>(*this, tensors, through);
     }
 
     void describe(auto&& field) const {

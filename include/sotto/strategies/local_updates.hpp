@@ -15,6 +15,7 @@
 #include "sotto/strategies/detail/local_updates/local_updates_state.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto {
 
@@ -67,9 +68,8 @@ struct local_updates {
     static constexpr bool synchronous = false;
     static constexpr bool in_step = true;
 
-    template <transport Transport>
-    auto bind(const layout& tensors, Transport& through) const {
-        return detail::local_updates_state<local_updates, Transport>(*this, tensors, through);
+    auto bind(const layout& tensors, transport_ref through) const {
+        return detail::local_updates_state<local_updates>(*this, tensors, through);
     }
     void describe(auto&& field) const {
         field("optimizer", optimizer);

@@ -15,6 +15,7 @@
 #include "sotto/staleness/staleness_compensator.hpp"
 #include "sotto/strategies/detail/parameter_server/parameter_server_state.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto {
 
@@ -131,9 +132,8 @@ struct parameter_server {
 
     static constexpr bool synchronous = false;
 
-    template <class Transport>
-    auto bind(const layout& tensors, Transport& through) const {
-        return detail::parameter_server_state<parameter_server, Transport>(*this, tensors, through);
+    auto bind(const layout& tensors, transport_ref through) const {
+        return detail::parameter_server_state<parameter_server>(*this, tensors, through);
     }
     void describe(auto&& field) const {
         field("optimizer", optimizer);

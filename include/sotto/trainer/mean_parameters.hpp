@@ -11,16 +11,16 @@
 #include "sotto/core/detail/memory/large_pages.hpp"
 #include "sotto/kernels/detail/simd/arithmetic.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
 /// The mean of all ranks' parameters, for evaluations by ranks whose own differ.
 ///   math    sum of w_i x_i over sum of w_i, where parameters weigh something; else of 1 each
 ///   cost    an all-reduce of the parameters each time; 4 bytes a parameter from the first on
-template <class Transport>
 class mean_parameters {
 public:
-    mean_parameters(Transport& through, bool weighed) : through_(through), weighed_(weighed) {}
+    mean_parameters(transport_ref through, bool weighed) : through_(through), weighed_(weighed) {}
 
     /// Every rank calls it with the same number; valid until the next call.
     std::span<const float> of(std::span<const float> parameters, double weight,
@@ -43,10 +43,10 @@ public:
     }
 
 private:
-    Transport& through_;
+    transport_ref through_;
     bool weighed_;
     large_vector<float> mean_;
-    std::optional<sotto::detail::collectives::all_reduce<Transport>> sum_;
+    std::optional<detail::collectives::all_reduce> sum_;
 };
 
 }  // namespace sotto::detail

@@ -39,7 +39,9 @@
 #include "sotto/trainer/detail/checkpointing/saved_state.hpp"
 #include "sotto/trainer/detail/strategy_info.hpp"
 #include "sotto/trainer/detail/tensor_names.hpp"
+#include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto {
 
@@ -62,10 +64,13 @@ class trainer {
                   "trainer: the third argument must be a transport: rank(), size(), send, receive, "
                   "poll, wait, activity, await, agree, withdraw, fail, at, reserve, now, "
                   "charge and counters");
-    static_assert(strategy<Strategy, Transport>,
+    static_assert(strategy<Strategy>,
                   "trainer: the second argument must be a strategy: it needs synchronous and "
                   "bind(layout, transport) with share(), begin_epoch(epoch_plan) and "
                   "round(task, parameters)");
+    static_assert(!detail::conducting::loses_ranks<Strategy> || tolerant_transport<Transport>,
+                  "gossip: on this transport the loss of a rank ends the job: leave surviving{} "
+                  "out");
 
 public:
     /// Blocks until all ranks made theirs and agree; not where ranks may come at any time.
@@ -75,20 +80,20 @@ public:
           transport_(transport),
           options_(options),
           parameters_(static_cast<std::size_t>(model.layout().size())),
-          state_(strategy.bind(model.layout(), transport)),
-          chance_(options.seed, state_, transport),
-          together_(detail::conducting::together(state_, transport)),
+          state_(strategy.bind(model.layout(), transport_)),
+          chance_(options.seed, state_, transport_),
+          together_(detail::conducting::together(state_, transport_)),
           buffers_(model, together_),
           all_(model, state_, parameters_, buffers_, options.checked().batch_size, together_),
           description_(detail::describe_run(options_, strategy, model)),
           keeper_(model, state_, parameters_, learnt_, together_, description_, options.seed) {
         const bool alone = detail::conducting::introduce(state_, description_);
-        if (!alone) detail::require_agreement(transport, description_);
+        if (!alone) detail::require_agreement(transport_, description_);
         model.initialise(parameters_, chance_.of_group("parameters"));
         if (alone || !chance_.one_start()) return;
-        detail::collectives::broadcast<Transport> same_start(transport, model.layout().size());
+        detail::collectives::broadcast<> same_start(transport_, model.layout().size());
         same_start.start(std::span<float>(parameters_), {channels::set_up, 2, 0});
-        detail::collectives::run(transport, same_start);
+        detail::collectives::run(transport_, same_start);
     }
 
     trainer(const trainer&) = delete;
@@ -253,8 +258,7 @@ public:
     auto& state() noexcept { return state_; }
 
 private:
-    using state_type = sotto::strategy_state<Strategy, Transport>;
-    using together_type = detail::conducting::together_type<state_type, Transport>;
+    using state_type = sotto::strategy_state<Strategy>;
     static constexpr bool in_step = detail::conducting::in_step<Strategy>;
 
     void require_all_ranks() {
@@ -273,7 +277,7 @@ private:
 
     /// Whether there is all of a run where checkpoints look for it.
     static constexpr bool saveable = [] {
-        if constexpr (strategy<Strategy, Transport>)
+        if constexpr (strategy<Strategy>)
             return in_step && detail::shows_its_state<state_type>;
         else
             return true;  // the other assertion says what is wrong
@@ -503,14 +507,14 @@ private:
     }
 
     Model& model_;
-    Transport& transport_;
+    transport_ref transport_;
     training_options options_;
     detail::large_vector<float> parameters_;
     state_type state_;
-    detail::run_chance<state_type, Transport> chance_;
-    together_type& together_;  // the ranks that train this model
-    detail::model_buffers<Model, together_type> buffers_;
-    detail::learnt_by_all<Model, Strategy, state_type, together_type> all_;
+    detail::run_chance<state_type> chance_;
+    transport_ref together_;  // the ranks that train this model
+    detail::model_buffers<Model> buffers_;
+    detail::learnt_by_all<Model, Strategy, state_type> all_;
     detail::batch_reader<typename Model::batch_type> batches_;
     detail::learnt_so_far learnt_;  // in the epoch after those completed
     std::optional<double> last_loss_;
@@ -520,7 +524,7 @@ private:
     std::int64_t round_ = 0;      // rounds completed of the epoch after these
     detail::data_source source_;  // of those rounds
     detail::fit_progress fit_;    // the one under way
-    detail::run_keeper<Model, state_type, together_type, Strategy::synchronous> keeper_;
+    detail::run_keeper<Model, state_type, Strategy::synchronous> keeper_;
 };
 
 }  // namespace sotto

@@ -75,13 +75,13 @@ public:
     std::uint64_t activity() { return inner_->activity(); }
     void await(std::uint64_t seen) { inner_->await(seen); }
     bool agree(bool vote) { return inner_->agree(vote); }
-    auto& open_ballot(std::span<const int> members,
-                      std::uint32_t label) requires detail::ballot_transport<Inner> {
+    decltype(auto) open_ballot(std::span<const int> members,
+                               std::uint32_t label) requires detail::ballot_transport<Inner> {
         return inner_->open_ballot(members, label);
     }
     template <class Ballot>
         requires detail::ballot_transport<Inner>
-    bool agree(Ballot& among, bool vote) { return inner_->agree(among, vote); }
+    bool agree(Ballot&& among, bool vote) { return inner_->agree(among, vote); }
     void withdraw() noexcept { inner_->withdraw(); }
     void fail(std::string_view cause, errc kind = errc::peer_failed) noexcept {
         detail::fail_as(*inner_, cause, kind);

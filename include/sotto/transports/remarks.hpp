@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto {
 
@@ -31,13 +32,11 @@ namespace sotto::detail {
 class remarks {
 public:
     /// Those of a rank of this transport.
-    template <class Transport>
-    static remarks of(const Transport& through) {
+    static remarks of(transport_ref through) {
         return remarks(through.rank(), !simulated_network_of(through).empty());
     }
     /// On what is no part of any network, such as a disk.
-    template <class Transport>
-    static remarks of_files(const Transport& through) {
+    static remarks of_files(transport_ref through) {
         return remarks(through.rank(), false);
     }
     /// Those of a rank; silent: it says nothing.

@@ -400,7 +400,7 @@ TEST_CASE("sparse all-reduce: every sum kept -> nothing is left") {
 TEST_CASE("many operations are under way at once, started in any order and moved") {
     constexpr std::int64_t n = 300, k = 40;
     run_in_process(3, [&](in_process& t) {
-        std::vector<sparse_all_reduce<in_process>> sums;
+        std::vector<sparse_all_reduce> sums;
         for (int i = 0; i < 5; ++i) sums.emplace_back(t, n, k, k);
         for (std::uint64_t round = 0; round < 20; ++round) {
             for (std::uint32_t i = 0; i < 5; ++i) {

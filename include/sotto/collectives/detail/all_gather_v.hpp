@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "sotto/collectives/detail/flight.hpp"
-#include "sotto/collectives/detail/native.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/contentless.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail::collectives {
 
@@ -46,19 +46,18 @@ constexpr bool goes_around_ring(std::int64_t bytes_max, route way = route::autom
 ///           the ring, N-1 latencies a round
 ///   errors  start throws invalid_option: more than bytes_max; std::logic_error: started before it
 ///           was complete
-template <transport Transport>
 class all_gather_v {
 public:
     /// `has_content`: else blocks are only sizes, as `without_content` makes them.
-    all_gather_v(Transport& through, std::int64_t bytes_max, route way = route::automatic,
+    all_gather_v(transport_ref through, std::int64_t bytes_max, route way = route::automatic,
                  bool has_content = true)
-        : through_(&through), bytes_max_(bytes_max), world_(through.size()), rank_(through.rank()) {
+        : through_(through), bytes_max_(bytes_max), world_(through.size()), rank_(through.rank()) {
         if (bytes_max < 0)
             throw invalid_option("all_gather: blocks of at most " + std::to_string(bytes_max) +
                                  " bytes");
-        if constexpr (native_transport<Transport>) {
+        {
             if (way == route::automatic && has_content)
-                native_ = {through, through.native_all_gather(bytes_max)};
+                native_ = through.native_all_gather(bytes_max);
             if (native_) return;
         }
         blocks_.resize(static_cast<std::size_t>(world_));
@@ -90,8 +89,8 @@ public:
         if (static_cast<std::int64_t>(own.size()) > bytes_max_)
             throw invalid_option("all_gather: a block of " + std::to_string(own.size()) +
                                  " bytes, but bound for at most " + std::to_string(bytes_max_));
-        if constexpr (native_transport<Transport>)
-            if (native_) return native_->start(own);
+        
+            if (native_) return native_.start(own);
         label_ = label;
         for (block& b : blocks_) {
             b.content = {};
@@ -108,8 +107,8 @@ public:
     }
 
     bool advance() {
-        if constexpr (native_transport<Transport>)
-            if (native_) return native_->advance();
+        
+            if (native_) return native_.advance();
         for (stream& from : incoming_) receive_what_came(from);
         for (stream& to : outgoing_) send_what_is_here(to);
         return complete();
@@ -117,14 +116,14 @@ public:
 
     /// Whether a rank's block is there, and the block: valid until the next start.
     bool arrived(int rank) const noexcept {
-        if constexpr (native_transport<Transport>)
-            if (native_) return native_->complete();
+        
+            if (native_) return native_.complete();
         return block_at(rank).is_here;
     }
     /// The block of a rank whose block is there; valid until the next start.
     byte_view block_of(int rank) const noexcept {
-        if constexpr (native_transport<Transport>)
-            if (native_) return native_->block_of(rank);
+        
+            if (native_) return native_.block_of(rank);
         return block_at(rank).content;
     }
 
@@ -144,7 +143,7 @@ private:
     /// Blocks that come from a rank, or go to one, one after the other: those of the ranks
     /// `first_hop`, `first_hop` + 1, ... places behind this one.
     struct stream {
-        stream(Transport& through, int other, int first, int blocks, int messages_max)
+        stream(transport_ref through, int other, int first, int blocks, int messages_max)
             : peer(other),
               first_hop(first),
               count(blocks),
@@ -168,13 +167,13 @@ private:
         int count;
         int done;                // blocks
         std::int64_t moved = 0;  // bytes of the next one
-        flight<Transport> messages;
+        flight messages;
     };
 
     void receive_next(stream& from) {
         const auto size = (std::min)(message_max, bytes_max_ - from.moved);
         const mutable_byte_view room = block_behind(from.hop()).room;
-        from.messages.push(through_->receive(
+        from.messages.push(through_.receive(
             from.peer, label_,
             room.subspan(static_cast<std::size_t>(from.moved), static_cast<std::size_t>(size))));
     }
@@ -200,14 +199,14 @@ private:
                 rest.first((std::min)(rest.size(), static_cast<std::size_t>(message_max)));
             const auto size = static_cast<std::int64_t>(message.size());
             if (size < message_max && !b.is_here) break;
-            to.messages.push(through_->send(to.peer, label_, message));
+            to.messages.push(through_.send(to.peer, label_, message));
             to.count_in(size, bytes_max_);
         }
     }
 
     bool complete() const noexcept {
-        if constexpr (native_transport<Transport>)
-            if (native_) return native_->complete();
+        
+            if (native_) return native_.complete();
         const auto is_complete = [](const stream& s) { return s.is_complete(); };
         return std::all_of(incoming_.begin(), incoming_.end(), is_complete) &&
                std::all_of(outgoing_.begin(), outgoing_.end(), is_complete);
@@ -223,7 +222,7 @@ private:
         return blocks_[static_cast<std::size_t>(rank_at(-hop))];
     }
 
-    Transport* through_;
+    transport_ref through_;
     std::int64_t bytes_max_;
     int world_;
     int rank_;
@@ -231,7 +230,7 @@ private:
     std::vector<block> blocks_;
     std::vector<stream> incoming_;  // last: they are ended before the blocks go
     std::vector<stream> outgoing_;
-    typename natives_of<Transport>::all_gather native_;
+    native_collective native_;
 };
 
 /// Gathers by all_gather_v: for messages that cannot be summed as they are.
@@ -241,9 +240,8 @@ struct all_gather {
 
     void describe(auto&& field) const { field("way", way); }
 
-    template <transport Transport>
-    auto bind(Transport& through, std::int64_t bytes_max) const {
-        return all_gather_v<Transport>(through, bytes_max, way);
+    auto bind(transport_ref through, std::int64_t bytes_max) const {
+        return all_gather_v(through, bytes_max, way);
     }
 };
 

@@ -13,19 +13,23 @@
 #include <variant>
 
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail::collectives {
 
 /// Transfers under way, oldest first, in a ring of fixed capacity. Memory was lent for each: should
 /// it be destroyed while any is under way (an exception passes), it withdraws the rank, and the
 /// memory can go.
-template <transport Transport>
 class flight {
 public:
     /// For so many transfers at once.
-    flight(Transport& through, std::size_t capacity) : through_(&through), requests_(capacity) {}
+    flight(transport_ref through, std::size_t capacity) : through_(through), requests_(capacity) {}
     /// Takes what is under way along.
-    flight(flight&& other) noexcept { swap(other); }
+    flight(flight&& other) noexcept
+        : through_(other.through_),
+          requests_(std::move(other.requests_)),
+          first_(other.first_),
+          count_(std::exchange(other.count_, 0)) {}
     /// Exchanges what is under way.
     flight& operator=(flight&& other) noexcept {
         swap(other);
@@ -33,7 +37,7 @@ public:
     }
     /// Withdraws the rank if any transfer is under way.
     ~flight() {
-        if (count_ > 0) through_->withdraw();
+        if (count_ > 0) through_.withdraw();
     }
 
     /// Whether nothing is under way.
@@ -52,7 +56,7 @@ public:
     /// How the oldest ended, and forgets it; nothing if there is none or it is still under way.
     std::optional<completion> pop_complete() {
         if (count_ == 0) return std::nullopt;
-        const auto ended = through_->poll(requests_[first_]);
+        const auto ended = through_.poll(requests_[first_]);
         if (!ended) return std::nullopt;
         first_ = (first_ + 1) % requests_.size();
         --count_;
@@ -67,7 +71,7 @@ private:
         std::swap(count_, other.count_);
     }
 
-    Transport* through_ = nullptr;
+    transport_ref through_;
     std::vector<request> requests_;
     std::size_t first_ = 0;
     std::size_t count_ = 0;

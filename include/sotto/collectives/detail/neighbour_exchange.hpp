@@ -19,6 +19,7 @@
 #include "sotto/kernels/detail/simd/uninitialised.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail::collectives {
 
@@ -49,13 +50,12 @@ enum class mixing_by : std::uint8_t { differences, shares };
 ///           before it was complete. advance throws mismatch: a neighbour has another number of
 ///           values; an error of errc::non_finite: what a neighbour sent, naming it; and what the
 ///           transport does
-template <transport Transport>
 class neighbour_exchange {
 public:
     /// `size_max` and the neighbours that are expected are the same on all ranks.
-    neighbour_exchange(Transport& through, std::int64_t size_max, int neighbours_expected,
+    neighbour_exchange(transport_ref through, std::int64_t size_max, int neighbours_expected,
                        mixing_by how = mixing_by::differences)
-        : through_(&through), size_max_(size_max), how_(how) {
+        : through_(through), size_max_(size_max), how_(how) {
         if (size_max < 0)
             throw invalid_option("neighbour_exchange: at most " + std::to_string(size_max) +
                                  " values; at least 0 are possible");
@@ -74,7 +74,7 @@ public:
         const auto is_under_way = [](const auto& r) { return r.has_value(); };
         if (std::ranges::any_of(receives_, is_under_way) ||
             std::ranges::any_of(sends_, is_under_way))
-            through_->withdraw();
+            through_.withdraw();
     }
 
     /// Begins a round with those of its neighbours for which `takes_part` holds; nothing is
@@ -85,7 +85,7 @@ public:
                Predicate takes_part, std::span<const std::int64_t> places = {}) {
         if (!complete())
             throw std::logic_error("neighbour_exchange: started before it was complete");
-        const int rank = through_->rank();
+        const int rank = through_.rank();
         sources_.clear();
         targets_.clear();
         own_share_ = 1.0f;
@@ -180,7 +180,7 @@ private:
         sources_.reserve(links);
         targets_.reserve(links);
         others_.reserve(links);
-        through_->reserve(2 * window * static_cast<std::int64_t>(links));
+        through_.reserve(2 * window * static_cast<std::int64_t>(links));
         links_max_ = links;
     }
 
@@ -210,7 +210,7 @@ private:
         for (; received_ < segments_ && received_ < mixed_ + window; ++received_, moved = true)
             for (std::size_t i = 0; i < sources_.size(); ++i)
                 attempt(sources_[i], [&] {
-                    receives_[slot(received_, i)] = through_->receive(
+                    receives_[slot(received_, i)] = through_.receive(
                         sources_[i].rank, label_, std::as_writable_bytes(arrival(received_, i)));
                 });
         return moved;
@@ -223,7 +223,7 @@ private:
             for (std::size_t i = 0; i < targets_.size(); ++i)
                 attempt(targets_[i], [&] {
                     sends_[slot(sent_, i)] =
-                        through_->send(targets_[i].rank, label_, std::as_bytes(values_of(sent_)));
+                        through_.send(targets_[i].rank, label_, std::as_bytes(values_of(sent_)));
                 });
         return moved;
     }
@@ -235,7 +235,7 @@ private:
         const auto values = values_of(mixed_);
         const double n = static_cast<double>(values.size());
         const double sources = static_cast<double>(sources_.size());
-        through_->charge({.flops = 3.0 * n * sources, .bytes = 4.0 * n * (2.0 + sources)});
+        through_.charge({.flops = 3.0 * n * sources, .bytes = 4.0 * n * (2.0 + sources)});
         if (has_content(values_)) mix(values);
         ++mixed_;
         return true;
@@ -332,7 +332,7 @@ private:
         if (!what) return true;
         std::optional<completion> ended;
         try {
-            ended = through_->poll(*what);
+            ended = through_.poll(*what);
         } catch (const peer_failure& e) {
             what.reset();
             if (e.rank() != with.rank || !tolerates_) throw;
@@ -344,11 +344,11 @@ private:
         if (expected < 0 || ended->bytes == expected) return true;
         throw mismatch("neighbour_exchange: rank " + std::to_string(with.rank) + " sent " +
                        std::to_string(ended->bytes) + " bytes where rank " +
-                       std::to_string(through_->rank()) + " expected " + std::to_string(expected) +
+                       std::to_string(through_.rank()) + " expected " + std::to_string(expected) +
                        ": they were started with different numbers of values");
     }
 
-    Transport* through_;
+    transport_ref through_;
     std::int64_t size_max_;
     std::size_t links_max_ = 0;  // for which there is room
     mixing_by how_;

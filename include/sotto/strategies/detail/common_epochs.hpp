@@ -11,25 +11,25 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
 /// Epochs that all ranks begin together and in which they do the same number of rounds: that of the
 /// rank with most data.
-template <transport Transport>
 class common_epochs {
 public:
     /// Borrows the transport.
-    explicit common_epochs(Transport& through)
-        : through_(&through), plans_(static_cast<std::size_t>(through.size())) {}
+    explicit common_epochs(transport_ref through)
+        : through_(through), plans_(static_cast<std::size_t>(through.size())) {}
 
     ///   errors  mismatch: another rank's batches have another size, or its epoch begins elsewhere
     epoch_agreement begin(const epoch_plan& plan) {
-        collectives::all_gather_values(*through_, plan, std::span(plans_),
+        collectives::all_gather_values(through_, plan, std::span(plans_),
                                        {channels::epochs, 0, epochs_++});
         round_ = plan.first_round;
         epoch_agreement agreed;
-        for (int rank = 0; rank < through_->size(); ++rank) {
+        for (int rank = 0; rank < through_.size(); ++rank) {
             const epoch_plan& p = plans_[static_cast<std::size_t>(rank)];
             if (p.examples < 0 || p.batch_size != plan.batch_size || p.batch_size < 1 ||
                 p.first_round != plan.first_round)
@@ -64,7 +64,7 @@ private:
         return total;
     }
 
-    Transport* through_;
+    transport_ref through_;
     std::vector<epoch_plan> plans_;
     std::uint64_t epochs_ = 0;
     std::int64_t round_ = 0;  // of this epoch

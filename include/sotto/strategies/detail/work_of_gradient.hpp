@@ -6,6 +6,7 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/strategies/detail/task.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
@@ -25,13 +26,12 @@ work work_of_gradient(const task<Model>& job) {
 
 /// Lets the time of a gradient pass while it is computed: a third of it before the first tensor,
 /// the rest as tensors are ready, by their size.
-template <class Transport>
 class gradient_work {
 public:
     /// Of one gradient; borrows the transport.
     template <class Model>
-    gradient_work(Transport& through, const task<Model>& job)
-        : through_(&through),
+    gradient_work(transport_ref through, const task<Model>& job)
+        : through_(through),
           whole_(work_of_gradient(job)),
           size_(static_cast<double>(job.model.layout().size())) {
         pass(1.0 / 3.0);
@@ -51,10 +51,10 @@ private:
         if (share <= 0.0) return;
         passed_ += share;
         if (whole_.flops > 0.0 || whole_.bytes > 0.0)
-            through_->charge({.flops = share * whole_.flops, .bytes = share * whole_.bytes});
+            through_.charge({.flops = share * whole_.flops, .bytes = share * whole_.bytes});
     }
 
-    Transport* through_;
+    transport_ref through_;
     work whole_;
     double size_;
     double passed_ = 0.0;

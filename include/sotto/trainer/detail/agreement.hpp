@@ -15,6 +15,7 @@
 #include "sotto/core/detail/memory/difference.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
@@ -29,8 +30,7 @@ struct text_card {
 };
 
 /// The cards of all ranks' texts. Every rank calls it with the same number.
-template <transport Transport>
-std::vector<text_card> cards_of(Transport& through, std::string_view text, std::uint64_t number) {
+inline std::vector<text_card> cards_of(transport_ref through, std::string_view text, std::uint64_t number) {
     std::vector<text_card> cards(static_cast<std::size_t>(through.size()));
     collectives::all_gather_values(through, text_card(text), std::span(cards),
                                    {channels::set_up, 0, number});
@@ -41,15 +41,14 @@ bool all_equal(std::span<const text_card> cards) noexcept;
 
 /// Where the texts of all ranks depart from that of rank 0, as `difference` reports it. They are
 /// equal up to `begin`, and differ within so many bytes.
-template <transport Transport>
-std::string difference_within(Transport& through, std::string_view text, std::size_t begin,
+inline std::string difference_within(transport_ref through, std::string_view text, std::size_t begin,
                               std::size_t bytes) {
     // From the start of a line to the end of another one, unless these are far.
     constexpr std::size_t line_max = 4096;
     const std::size_t line = begin == 0 ? text.npos : text.rfind('\n', begin - 1);
     const std::size_t start = line != text.npos && begin - line <= line_max ? line + 1 : begin;
     const std::string_view part = text.substr(start, begin - start + bytes + line_max);
-    collectives::all_gather_v<Transport> parts(through,
+    collectives::all_gather_v parts(through,
                                                static_cast<std::int64_t>(bytes + 2 * line_max));
     parts.start(std::as_bytes(std::span(part)), {channels::set_up, 1, 0});
     collectives::run(through, parts);
@@ -68,8 +67,7 @@ std::string difference_within(Transport& through, std::string_view text, std::si
 ///   cost    24 bytes from each rank. If texts differ, 24 for each piece of 512 KiB up to the first
 ///           that differs, and that piece
 ///   errors  mismatch: a text that differs, or is longer than 16 MiB
-template <transport Transport>
-void require_agreement(Transport& through, const std::string& text) {
+inline void require_agreement(transport_ref through, const std::string& text) {
     constexpr std::uint64_t size_max = std::uint64_t{1} << 24;
     constexpr std::size_t piece = std::size_t{1} << 19;
     through.at({.phase = "comparing configurations"});

@@ -59,8 +59,7 @@ struct checkpoint_exchange {
         return detail::checkpoint::models_folder(folder, group);
     }
 
-    template <transport Transport>
-    auto bind(const detail::meeting_place<Transport>& place) const {
+    auto bind(const detail::meeting_place& place) const {
         return state(*this, place.groups);
     }
 

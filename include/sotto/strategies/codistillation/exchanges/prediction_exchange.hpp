@@ -18,7 +18,6 @@
 
 namespace sotto::detail {
 
-template <transport Transport>
 class prediction_exchange_state;
 
 }  // namespace sotto::detail
@@ -40,10 +39,7 @@ namespace sotto {
 struct prediction_exchange {
     static constexpr bool of_predictions = true;
 
-    template <transport Transport>
-    auto bind(const detail::meeting_place<Transport>& place) const {
-        return detail::prediction_exchange_state<Transport>(place);
-    }
+    detail::prediction_exchange_state bind(const detail::meeting_place& place) const;
 
     void describe(auto&&) const {}
 };
@@ -53,11 +49,10 @@ struct prediction_exchange {
 namespace sotto::detail {
 
 /// One rank's side of it.
-template <transport Transport>
 class prediction_exchange_state {
 public:
     /// Of one rank, at its meeting place.
-    explicit prediction_exchange_state(const meeting_place<Transport>& place)
+    explicit prediction_exchange_state(const meeting_place& place)
         : place_(place),
           heard_(place.teachers.size()),
           receives_(place.world, place.teachers.size()),
@@ -119,7 +114,7 @@ private:
         return place_.leaders[static_cast<std::size_t>(group)];
     }
 
-    completion complete(collectives::flight<Transport>& all) {
+    completion complete(collectives::flight& all) {
         while (true) {
             const std::uint64_t seen = place_.world.activity();
             if (const auto ended = all.pop_complete()) return *ended;
@@ -135,13 +130,22 @@ private:
                        ": groups must be of as many ranks, and read the same data");
     }
 
-    meeting_place<Transport> place_;
+    meeting_place place_;
     std::vector<bytes> heard_;
     bytes message_;
     std::vector<float> logits_;
     std::int64_t bytes_sent_ = 0;
     // Last: transfers end before the memory goes.
-    collectives::flight<Transport> receives_, sends_;
+    collectives::flight receives_, sends_;
 };
 
 }  // namespace sotto::detail
+namespace sotto {
+
+inline detail::prediction_exchange_state prediction_exchange::bind(
+    const detail::meeting_place& place) const {
+    return detail::prediction_exchange_state(place);
+}
+
+}  // namespace sotto
+

@@ -16,6 +16,7 @@
 #include "sotto/kernels/detail/simd/arithmetic.hpp"
 #include "sotto/kernels/detail/simd/reductions.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
@@ -24,13 +25,12 @@ namespace sotto::detail {
 ///   cost    an all-reduce of the parameters each time, and one of the gradients and of the
 ///           parameters that they were taken at where the critical distance is estimated; 4 bytes a
 ///           parameter, 8 more for that
-template <transport Transport>
 class consensus_study {
 public:
     /// `tensors` stay the caller's.
-    consensus_study(Transport& through, const layout& tensors, bool sees_gradients)
+    consensus_study(transport_ref through, const layout& tensors, bool sees_gradients)
         : tensors_(&tensors),
-          through_(&through),
+          through_(through),
           sum_(through, tensors.size()),
           scalars_(through, std::max<std::int64_t>(std::ssize(tensors.tensors()), 4)),
           scalar_(std::max<std::size_t>(tensors.tensors().size(), 4)),
@@ -51,7 +51,7 @@ public:
         sum_scalars(squared_distances_.size(), 1, number);
         double all = 0.0;
         for (std::size_t t = 0; t < squared_distances_.size(); ++t)
-            all += squared_distances_[t] = scalar_[t] / static_cast<double>(through_->size());
+            all += squared_distances_[t] = scalar_[t] / static_cast<double>(through_.size());
         return std::sqrt(all);
     }
     /// The squares of the same, tensor by tensor, which add up to it.
@@ -72,7 +72,7 @@ public:
         scalar_[2] = static_cast<float>(kernels::squared_distance(parameters, mean_));
         scalar_[3] = has_data ? 1.0f : 0.0f;
         sum_scalars(4, 2, number);
-        const int n = through_->size();
+        const int n = through_.size();
         const double with_data = scalar_[3];
         mean_of_squares_ = scalar_[0] / (std::max)(with_data, 1.0);
         if (with_data == n) {
@@ -93,14 +93,14 @@ private:
         std::copy(values.begin(), values.end(), mean.begin());
         if (weight != 1.0) kernels::scale(mean, static_cast<float>(weight));
         sum_.start(mean, label);
-        collectives::run(*through_, sum_);
-        kernels::scale(mean, 1.0f / static_cast<float>(through_->size()));
+        collectives::run(through_, sum_);
+        kernels::scale(mean, 1.0f / static_cast<float>(through_.size()));
     }
 
     void sum_scalars(std::size_t count, std::uint32_t which, std::uint64_t number) {
         scalars_.start(std::span(scalar_).first(count),
                        {channels::gossip, (1u << 30) + 1 + which, number});
-        collectives::run(*through_, scalars_);
+        collectives::run(through_, scalars_);
     }
 
     /// <g - mean g, x - mean x>, of this rank.
@@ -112,8 +112,8 @@ private:
     }
 
     const layout* tensors_;
-    Transport* through_;
-    sotto::detail::collectives::all_reduce<Transport> sum_, scalars_;
+    transport_ref through_;
+    collectives::all_reduce sum_, scalars_;
     std::vector<float> scalar_;
     std::vector<double> squared_distances_;  // of the last time
     large_vector<float> mean_, gradient_, mean_gradient_;

@@ -26,6 +26,7 @@
 #include "sotto/transports/remarks.hpp"
 #include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/detail/protocols/frame.hpp"
 #include "sotto/wire/detail/protocols/gossip_word.hpp"
 
@@ -54,12 +55,11 @@ namespace sotto::detail {
 ///   cost    210 bytes for each rank; 4 bytes a parameter once another rank has fetched them
 ///   errors  peer_failure, errc::timed_out: nothing came that it waits for, for as long as
 ///           gossip_patience says; mismatch: this rank is configured differently; malformed
-template <tolerant_transport Transport>
 class gossip_peers {
 public:
     /// Borrows the transport.
-    gossip_peers(Transport& through, duration patience)
-        : through_(&through),
+    gossip_peers(transport_ref through, duration patience)
+        : through_(through),
           says_(remarks::of(through)),
           patience_(patience),
           progress_(through.size()),
@@ -87,14 +87,14 @@ public:
     /// are. Returns how many of its rounds those have had that were fetched, or that it is over.
     fit_start begin(std::span<float> parameters, std::span<float> buffers) {
         handover_.hold(parameters, buffers);
-        losses_.begin(through_->now());
+        losses_.begin(through_.now());
         ++fit_;
         rounds_ = 0;
         is_done_ = false;
         if (source_.fit > fit_) return is_over();
         begins_ = true;
         peers_.for_each([](peer& p) { p.takes_part = p.is_done = p.has_answered = false; });
-        for (int rank = 0; rank < through_->size(); ++rank) verdicts_.forget(rank);
+        for (int rank = 0; rank < through_.size(); ++rank) verdicts_.forget(rank);
         // Before any answer: who is told that this rank begins may go on at once.
         peers_.for_each_here([&](int rank) { say(rank, {.kind = wire::gossip_kind::hello}); });
         wait_until(
@@ -123,7 +123,7 @@ public:
         });
         peers_.for_each_here([&](int rank) {
             if (all_done || !of(rank).mixes()) return;
-            losses_.add(rank, patience_.cause(), step_, through_->now());
+            losses_.add(rank, patience_.cause(), step_, through_.now());
             says_.say("ends without rank " + std::to_string(rank) + ": " + patience_.cause());
         });
         mail_.close(taking());
@@ -168,10 +168,10 @@ public:
         place_ = next_round();
         went_.clear();
         peers_.for_each([](peer& p) { p.is_awaited = false; });
-        for (const auto& n : matrix.into(through_->rank()))
+        for (const auto& n : matrix.into(through_.rank()))
             of(n.rank).is_awaited = of(n.rank).mixes();
-        of(through_->rank()).links = topologies::live_links_of(
-            matrix, through_->rank(), [&](int rank) { return of(rank).is_awaited; });
+        of(through_.rank()).links = topologies::live_links_of(
+            matrix, through_.rank(), [&](int rank) { return of(rank).is_awaited; });
         const bool to_all = std::exchange(tells_all_, false);
         peers_.for_each_here([&](int rank) {
             const peer& p = of(rank);
@@ -221,9 +221,9 @@ public:
 
     /// Hears what others say, and answers.
     void serve() {
-        if (through_->size() == 1) return;
+        if (through_.size() == 1) return;
         hear();
-        while (auto change = through_->next_change()) {
+        while (auto change = through_.next_change()) {
             if (!change->is_here) hear();  // what it had sent before it went
             note(*change);
         }
@@ -244,13 +244,13 @@ public:
     /// The same; false where nothing came that it waits for, for as long as gossip_patience says.
     template <class Done>
     bool comes(Done done) {
-        patience_.begin(through_->now(), progress());
+        patience_.begin(through_.now(), progress());
         while (true) {
-            const std::uint64_t seen = through_->activity();
+            const std::uint64_t seen = through_.activity();
             serve();
             if (done()) return true;
-            if (!patience_.lasts(through_->now(), progress(), !first_unknown())) return false;
-            if (through_->activity() == seen) through_->await(seen);
+            if (!patience_.lasts(through_.now(), progress(), !first_unknown())) return false;
+            if (through_.activity() == seen) through_.await(seen);
         }
     }
 
@@ -276,8 +276,8 @@ private:
         w.rounds = rounds_;
         w.since = since_;
         if (w.kind != wire::gossip_kind::hands) w.at = place_;
-        w.links = static_cast<std::uint32_t>(of(through_->rank()).links.count);
-        w.lost = of(through_->rank()).links.lost;
+        w.links = static_cast<std::uint32_t>(of(through_.rank()).links.count);
+        w.lost = of(through_.rank()).links.lost;
         verdicts_.tell(w);
         w.clock = clock_;
         w.configuration = configuration_;
@@ -285,9 +285,11 @@ private:
     }
 
     void hear() { mail_.hear(taking()); }
-    auto taking() {
-        return [this](int from, const wire::gossip_word& w) { take(from, w); };
-    }
+    struct taker {
+        gossip_peers* peers;
+        void operator()(int from, const wire::gossip_word& w) const { peers->take(from, w); }
+    };
+    taker taking() noexcept { return {this}; }
 
     void take(int from, const wire::gossip_word& w) {
         peer& p = of(from);
@@ -334,7 +336,7 @@ private:
     }
 
     [[noreturn]] void refuse(int other) const {
-        throw mismatch("gossip: ranks " + std::to_string(through_->rank()) + " and " +
+        throw mismatch("gossip: ranks " + std::to_string(through_.rank()) + " and " +
                        std::to_string(other) +
                        " are configured differently: their model, strategy or training options");
     }
@@ -360,7 +362,7 @@ private:
             handover_.forget(change.rank);
             progress_.goes(change.rank);
             if (!change.left && !p.is_done)
-                losses_.add(change.rank, change.cause, step_, through_->now());
+                losses_.add(change.rank, change.cause, step_, through_.now());
         } else {
             losses_.returns(change.rank, step_);
         }
@@ -374,7 +376,7 @@ private:
 
     /// Grows with whatever comes or goes of what is mixed and fetched, and as others get on.
     std::int64_t progress() {
-        const traffic all = through_->counters();
+        const traffic all = through_.counters();
         return all.bytes_sent + all.bytes_received - mail_.bytes() - handover_.bytes() +
                progress_.count();
     }
@@ -386,15 +388,15 @@ private:
             const auto silent = peers_.first_here([](const peer& p) { return !p.has_answered; });
             return silent ? *silent : handover_.source();
         }
-        if (const int sums = sums_for_all(); sums != through_->rank()) return sums;
+        if (const int sums = sums_for_all(); sums != through_.rank()) return sums;
         return peers_.first_here([](const peer& p) { return p.mixes(); })
-            .value_or(through_->rank());
+            .value_or(through_.rank());
     }
 
     [[noreturn]] void give_up() {
         const int late = awaited();
         const std::string cause = patience_.cause();
-        through_->fail("rank " + std::to_string(late) + " " + cause);
+        through_.fail("rank " + std::to_string(late) + " " + cause);
         throw peer_failure(late, cause, now_, errc::timed_out);
     }
 
@@ -438,13 +440,13 @@ private:
         told_ = sums_for_all();
         stand_here();
         // Who went for this rank alone may still sum up for others: their verdicts then hold here.
-        const bool to_all = told_ == through_->rank() && !losses_.all().empty();
+        const bool to_all = told_ == through_.rank() && !losses_.all().empty();
         peers_.for_each_here([&](int rank) {
             if (rank == told_ || (to_all && of(rank).mixes()))
                 say(rank, {.kind = wire::gossip_kind::stands, .waits = waits_, .own = own_});
         });
     }
-    void stand_here() noexcept { verdicts_.stands(through_->rank(), place_, waits_, own_); }
+    void stand_here() noexcept { verdicts_.stands(through_.rank(), place_, waits_, own_); }
 
     void sum_up() {
         if (takes_part_ && !is_done_ && sums_for_all() != told_) stand();
@@ -458,18 +460,18 @@ private:
 
     /// What this rank is to decide next.
     std::optional<round_verdicts::due> due_here() const {
-        if (is_done_ || sums_for_all() != through_->rank()) return std::nullopt;
+        if (is_done_ || sums_for_all() != through_.rank()) return std::nullopt;
         return verdicts_.next(
-            [&](int rank) { return rank == through_->rank() || of(rank).mixes(); });
+            [&](int rank) { return rank == through_.rank() || of(rank).mixes(); });
     }
 
     void answer_waiting() {
         verdicts_.answer([&](int rank) {
-            if (rank != through_->rank()) say(rank, {.kind = wire::gossip_kind::verdict});
+            if (rank != through_.rank()) say(rank, {.kind = wire::gossip_kind::verdict});
         });
     }
 
-    Transport* through_;
+    transport_ref through_;
     remarks says_;
     gossip_patience patience_;
     wait_progress progress_;
@@ -493,8 +495,8 @@ private:
     wire::gossip_clock clock_{}, own_clock_{};
     bool agrees_ = false;
     // Last: transfers end before the memory goes.
-    gossip_mail<Transport> mail_;
-    state_handover<Transport> handover_;
+    gossip_mail mail_;
+    state_handover handover_;
 };
 
 }  // namespace sotto::detail

@@ -13,6 +13,7 @@
 #include "sotto/strategies/detail/gossip/gossip_mail.hpp"
 #include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/detail/protocols/gossip_word.hpp"
 
 namespace sotto::detail {
@@ -21,17 +22,16 @@ namespace sotto::detail {
 /// buffers behind them.
 ///   wire    floats, little endian, no header; the word `hands` says that they come
 ///   cost    4 bytes a value while it is fetched, and once something was handed over
-template <tolerant_transport Transport>
 class state_handover {
 public:
     /// Borrows the transport and the mail.
-    state_handover(Transport& through, gossip_mail<Transport>& mail)
-        : through_(&through), mail_(&mail) {}
+    state_handover(transport_ref through, gossip_mail& mail)
+        : through_(through), mail_(&mail) {}
     state_handover(const state_handover&) = delete;
     state_handover& operator=(const state_handover&) = delete;
     /// Memory was lent for whatever is under way.
     ~state_handover() {
-        if (fetching_ || handing_) through_->withdraw();
+        if (fetching_ || handing_) through_.withdraw();
     }
 
     /// What is handed over and fetched; it stays where it is.
@@ -65,7 +65,7 @@ public:
         std::copy(buffers_.begin(), buffers_.end(), given_.begin() + std::ssize(parameters_));
         announce(to);
         try {
-            handing_ = through_->send(to, label(), std::as_bytes(std::span(given_)));
+            handing_ = through_.send(to, label(), std::as_bytes(std::span(given_)));
         } catch (const peer_failure& e) {
             if (e.rank() != to) throw;
         }
@@ -91,7 +91,7 @@ public:
         make_room(taken_);
         ask(from);
         try {
-            fetching_ = through_->receive(from, label(), std::as_writable_bytes(std::span(taken_)));
+            fetching_ = through_.receive(from, label(), std::as_writable_bytes(std::span(taken_)));
         } catch (const peer_failure& e) {
             if (e.rank() != from) throw;
         }
@@ -125,8 +125,8 @@ private:
         in.resize(parameters_.size() + buffers_.size());
     }
 
-    Transport* through_;
-    gossip_mail<Transport>* mail_;
+    transport_ref through_;
+    gossip_mail* mail_;
     std::span<float> parameters_, buffers_;
     std::deque<int> askers_;
     int from_ = -1, handed_by_ = -1;

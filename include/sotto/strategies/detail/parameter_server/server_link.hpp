@@ -18,6 +18,7 @@
 #include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/detail/messaging/blame.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/detail/protocols/push.hpp"
 #include "sotto/wire/sparse_block.hpp"
 
@@ -30,13 +31,12 @@ namespace sotto::detail {
 /// server that it is done, and no more.
 ///   errors  peer_failure: the server left before it answered, or was away for too long; mismatch:
 ///           it refuses this rank; peer_failure of errc::malformed, naming the server
-template <class Transport>
 class server_link {
 public:
     /// `values`: where the server's parameters go. `patience`: how long a server may be away while
     /// this rank waits; 0: its failure is an error.
-    server_link(Transport& through, int server, std::span<float> values, duration patience)
-        : through_(&through), server_(server), values_(values), patience_(patience) {
+    server_link(transport_ref through, int server, std::span<float> values, duration patience)
+        : through_(through), server_(server), values_(values), patience_(patience) {
         introduce(wire::summary_of({}));
     }
 
@@ -67,14 +67,14 @@ public:
         if (is_done()) return true;
         if (has_left_) throw peer_failure(server_, "it left: its job is over", now_);
         if (is_away_) {
-            if (away_.at(through_->now()) > patience_)
+            if (away_.at(through_.now()) > patience_)
                 throw peer_failure(server_, "it went, and did not come back in time", now_);
             return false;
         }
         try {
-            detail::read_from(*through_, server_, [this] { move(); });
+            detail::read_from(through_, server_, [this] { move(); });
         } catch (const peer_failure& e) {
-            const bool is_own = server_ == through_->rank();  // then this rank's job is over
+            const bool is_own = server_ == through_.rank();  // then this rank's job is over
             if (patience_ <= duration::zero() || e.rank() != server_ || is_own) throw;
             went(false);
         }
@@ -98,7 +98,7 @@ public:
     void went(bool left) {
         has_left_ = has_left_ || left;
         if (std::exchange(is_away_, true)) return;
-        away_ = waiting_time(through_->now());
+        away_ = waiting_time(through_.now());
         give_up(sent_);
         give_up(head_due_);
         give_up(values_due_);
@@ -144,8 +144,8 @@ private:
         }
         const auto item = static_cast<std::uint32_t>(2 * server_);
         try {
-            head_due_ = through_->receive(server_, {channels::parameters, item, 0}, head_memory_);
-            sent_ = through_->send(
+            head_due_ = through_.receive(server_, {channels::parameters, item, 0}, head_memory_);
+            sent_ = through_.send(
                 server_, {channels::pushes, static_cast<std::uint32_t>(server_), 0}, content);
         } catch (const peer_failure& e) {
             if (patience_ <= duration::zero() || e.rank() != server_) throw;
@@ -162,11 +162,11 @@ private:
             const auto item = static_cast<std::uint32_t>(2 * server_);
             if (head.kind == wire::parameters_kind::not_yet) {
                 head_due_ =
-                    through_->receive(server_, {channels::parameters, item, 0}, head_memory_);
+                    through_.receive(server_, {channels::parameters, item, 0}, head_memory_);
             } else {
                 answer_ = head;
                 values_due_ =
-                    through_->receive(server_, {channels::parameters, item + 1, 0}, room());
+                    through_.receive(server_, {channels::parameters, item + 1, 0}, room());
             }
         }
         if (values_due_ && poll(values_due_)) {
@@ -218,7 +218,7 @@ private:
     /// Whether it is complete; spent in any case if it never will be.
     bool poll(std::optional<request>& r) {
         try {
-            return through_->poll(*r).has_value();
+            return through_.poll(*r).has_value();
         } catch (...) {
             r.reset();
             throw;
@@ -270,7 +270,7 @@ private:
 
     std::string what() const { return "what server " + std::to_string(server_) + " answered"; }
 
-    Transport* through_;
+    transport_ref through_;
     int server_;
     std::span<float> values_;
     duration patience_;

@@ -31,6 +31,7 @@
 #include "sotto/trainer/detail/checkpointing/saving.hpp"
 #include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
@@ -53,11 +54,10 @@ namespace sotto::detail {
 ///           of ranks than can go on with it. What then goes
 ///           wrong while the state is filled ends the job: a disk that fails, a file that changes
 ///           meanwhile, a rank that fails
-template <transport Transport>
 class run_reader {
 public:
     /// `senders`: by rank, who sends what it remembers.
-    run_reader(Transport& through, const saved_fields& fields, std::vector<int> senders)
+    run_reader(transport_ref through, const saved_fields& fields, std::vector<int> senders)
         : through_(through), fields_(fields), senders_(std::move(senders)) {}
 
     /// `torn` is not empty while the state is filled, and afterwards says what that ended by.
@@ -353,7 +353,7 @@ private:
 
     static constexpr std::int64_t no_data = -1;  // no data have so many examples: an epoch ends
 
-    Transport& through_;
+    transport_ref through_;
     const saved_fields& fields_;
     std::vector<int> senders_;
     found_place found_;

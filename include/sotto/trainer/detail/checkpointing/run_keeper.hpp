@@ -32,16 +32,17 @@
 #include "sotto/trainer/detail/checkpointing/run_place.hpp"
 #include "sotto/trainer/detail/checkpointing/saved_state.hpp"
 #include "sotto/trainer/detail/checkpointing/saving.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
 /// The trainer's dealings with checkpoints. It refers to all that is to be saved. `Alike`: whether
 /// all ranks hold the same parameters.
-template <class Model, class State, class Transport, bool Alike>
+template <class Model, class State, bool Alike>
 class run_keeper {
 public:
     run_keeper(Model& model, State& state, std::span<float> parameters, learnt_so_far& learnt,
-               Transport& through, const std::string& configuration, std::uint64_t seed)
+               transport_ref through, const std::string& configuration, std::uint64_t seed)
         : model_(model),
           state_(state),
           parameters_(parameters),
@@ -264,7 +265,7 @@ private:
     State& state_;
     std::span<float> parameters_;
     learnt_so_far& learnt_;
-    Transport& through_;
+    transport_ref through_;
     const std::string& configuration_;
     std::uint64_t seed_;
     std::int64_t fits_ = 0;                // that have ended

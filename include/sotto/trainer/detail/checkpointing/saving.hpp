@@ -37,6 +37,7 @@
 #include "sotto/trainer/detail/checkpointing/saved_state.hpp"
 #include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
@@ -52,8 +53,7 @@ struct tidings {
     std::string said() const { return {text.begin(), std::find(text.begin(), text.end(), '\0')}; }
 
     /// The same error on every rank: nobody throws before everybody knows.
-    template <transport Transport>
-    void raise_if_failed(Transport& through) const {
+    void raise_if_failed(transport_ref through) const {
         if (code == 0) return;
         through.agree(true);
         switch (static_cast<errc>(code)) {
@@ -67,23 +67,21 @@ struct tidings {
 static_assert(std::has_unique_object_representations_v<tidings>);
 
 /// Rank 0's bytes, on every rank.
-template <transport Transport>
-void give_to_all(Transport& through, mutable_byte_view values, tag label) {
-    collectives::broadcast<Transport, std::byte> all(through,
+inline void give_to_all(transport_ref through, mutable_byte_view values, tag label) {
+    collectives::broadcast<std::byte> all(through,
                                                      static_cast<std::int64_t>(values.size()));
     all.start(values, label);
     collectives::run(through, all);
 }
 
-template <transport Transport>
-void give_to_all(Transport& through, tidings& told, tag label) {
+inline void give_to_all(transport_ref through, tidings& told, tag label) {
     give_to_all(through, std::as_writable_bytes(std::span(&told, 1)), label);
 }
 
 /// Rank 0 acts. What it throws is the same error on every rank; so is the number that it may
 /// return.
-template <transport Transport, class Act>
-std::int64_t by_the_first(Transport& through, tag label, Act act) {
+template <class Act>
+std::int64_t by_the_first(transport_ref through, tag label, Act act) {
     tidings told;
     try {
         if (through.rank() == 0) {
@@ -101,8 +99,7 @@ std::int64_t by_the_first(Transport& through, tag label, Act act) {
 }
 
 /// Blocks until a message of just this length went from one rank to another.
-template <transport Transport>
-void receive_from(Transport& through, int rank, mutable_byte_view into, tag label) {
+inline void receive_from(transport_ref through, int rank, mutable_byte_view into, tag label) {
     const completion ended = through.wait(through.receive(rank, label, into));
     if (ended.bytes == static_cast<std::int64_t>(into.size())) return;
     const std::string text = "checkpoint: rank " + std::to_string(rank) + " sent " +
@@ -113,8 +110,7 @@ void receive_from(Transport& through, int rank, mutable_byte_view into, tag labe
     throw mismatch(text);
 }
 
-template <transport Transport>
-void send_to(Transport& through, int rank, byte_view values, tag label) {
+inline void send_to(transport_ref through, int rank, byte_view values, tag label) {
     through.wait(through.send(rank, label, values));
 }
 
@@ -131,10 +127,9 @@ static_assert(std::has_unique_object_representations_v<saved_part>);
 /// written first, and rank 0 needs no more room than the largest tensor takes.
 ///   errors  mismatch, on all ranks: they hold other parameters or another state where they should
 ///           hold the same. What the disk does wrong is in the report, the same on all ranks
-template <transport Transport>
 class run_writer {
 public:
-    run_writer(Transport& through, const saved_fields& fields, const run_place& place)
+    run_writer(transport_ref through, const saved_fields& fields, const run_place& place)
         : through_(through),
           fields_(fields),
           place_(place),
@@ -323,7 +318,7 @@ private:
             for (const saved_field& field : *part) send_to(through_, 0, field.memory, label(2));
     }
 
-    Transport& through_;
+    transport_ref through_;
     const saved_fields& fields_;
     run_place place_;
     std::vector<saved_part> parts_;

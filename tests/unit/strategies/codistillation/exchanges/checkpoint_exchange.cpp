@@ -31,7 +31,7 @@ using namespace sotto;
 using testing::memory_files;
 using testing::scratch_folder;
 
-static_assert(detail::teacher_exchange<checkpoint_exchange<>, in_process>);
+static_assert(detail::teacher_exchange<checkpoint_exchange<>>);
 
 namespace {
 
@@ -45,7 +45,7 @@ template <class Use>
 void in_a_world(Use use) {
     run_in_process(1, [&](in_process& world) {
         use([&](const auto& options, int group = 0) {
-            return options.bind(detail::meeting_place<in_process>{
+            return options.bind(detail::meeting_place{
                 {group, 2}, {1 - group}, {1 - group}, tensors, world, {}});
         });
     });

@@ -40,7 +40,7 @@ using namespace sotto;
 using detail::architecture_of;
 using testing::scratch_folder;
 
-static_assert(detail::teacher_exchange<finished_models<>, in_process>);
+static_assert(detail::teacher_exchange<finished_models<>>);
 
 namespace {
 

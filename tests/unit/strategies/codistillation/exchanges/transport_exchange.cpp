@@ -59,7 +59,7 @@ std::vector<detail::checkpoint::published_model> heard(
     run_in_process(2, [&](auto& world) {
         const int own = world.rank();
         auto exchange = transport_exchange{compressor}.bind(
-            detail::meeting_place<std::remove_reference_t<decltype(world)>>{
+            detail::meeting_place{
                 {own, 2}, {1 - own}, {1 - own}, tensors, world, {0, 1}});
         exchange.begin(3);
         const auto kind = some_kind();
@@ -185,7 +185,7 @@ TEST_CASE("another's model is refused, and the next that is whole is heard again
     run_in_process(2, [&](auto& world) {
         const int own = world.rank();
         auto exchange = transport_exchange<>{}.bind(
-            detail::meeting_place<std::remove_reference_t<decltype(world)>>{
+            detail::meeting_place{
                 {own, 2}, {1 - own}, {1 - own}, tensors, world, {0, 1}});
         exchange.begin(3);
         const auto kind = some_kind(), other = some_kind("another's");
@@ -222,7 +222,7 @@ TEST_CASE("another's model is refused, and the next that is whole is heard again
 TEST_CASE("parameters that are not finite are not published where their bytes cannot say so") {
     run_in_process(1, [&](auto& world) {
         auto exchange = transport_exchange<>{}.bind(
-            detail::meeting_place<std::remove_reference_t<decltype(world)>>{
+            detail::meeting_place{
                 {0, 1}, {}, {}, tensors, world, {0}});
         auto model = numbers(35, 1);
         model[31] = std::nanf("");

@@ -60,6 +60,14 @@ struct handed_in {
         return completion{.source = source, .bytes = static_cast<std::int64_t>(content.size())};
     }
     completion wait(request) { return {}; }
+    std::uint64_t activity() { return 0; }
+    void await(std::uint64_t) {}
+    bool agree(bool vote) { return vote; }
+    void withdraw() noexcept {}
+    void fail(std::string_view) noexcept {}
+    void at(occasion) {}
+    void reserve(std::int64_t) {}
+    traffic counters() const { return {}; }
 };
 
 layout one_number() {
@@ -110,7 +118,7 @@ struct served_two {
 
     handed_in t;
     layout tensors = one_number();
-    detail::serving_rank<options, handed_in> server{options{.servers = {.dedicated = true}},
+    detail::serving_rank<options> server{options{.servers = {.dedicated = true}},
                                                     tensors, detail::shards_of(tensors, 1)[0],
                                                     detail::server_roles(1, true, 0, 3), t};
 
@@ -168,7 +176,7 @@ TEST_CASE("serving_rank: it waits for its folder -> each second a sign to the ot
     const layout tensors = one_number();
     const serving saving{.dedicated = true, .checkpoints = "run"};
     using options = served_two::options;
-    detail::serving_rank<options, handed_in, memory_files> server{
+    detail::serving_rank<options, memory_files> server{
         options{.servers = saving},          tensors, detail::shards_of(tensors, 1)[0],
         detail::server_roles(1, true, 0, 3), t,       files};
     const float start = 0.0f;
