@@ -35,7 +35,6 @@ set(sotto_headers
     include/sotto/collectives/detail/fitting.hpp
     include/sotto/collectives/detail/flight.hpp
     include/sotto/collectives/detail/folded_ranks.hpp
-    include/sotto/collectives/detail/native.hpp
     include/sotto/collectives/detail/neighbour_exchange.hpp
     include/sotto/collectives/detail/operation.hpp
     include/sotto/collectives/detail/plan.hpp
@@ -441,6 +440,7 @@ set(sotto_headers
     include/sotto/transports/detail/messaging/ring_queue.hpp
     include/sotto/transports/detail/messaging/send_progress.hpp
     include/sotto/transports/detail/messaging/tag_lists.hpp
+    include/sotto/transports/detail/native_collectives.hpp
     include/sotto/transports/detail/packets/packet_ends.hpp
     include/sotto/transports/detail/packets/packet_membership.hpp
     include/sotto/transports/detail/packets/packet_stream.hpp
@@ -467,6 +467,7 @@ set(sotto_headers
     include/sotto/transports/detail/tcp/tcp_resolver.hpp
     include/sotto/transports/detail/tcp/tcp_security.hpp
     include/sotto/transports/detail/tcp/tcp_socket.hpp
+    include/sotto/transports/detail/transport_calls.hpp
     include/sotto/transports/fail_with_exception.hpp
     include/sotto/transports/group.hpp
     include/sotto/transports/in_process.hpp
@@ -488,6 +489,7 @@ set(sotto_headers
     include/sotto/transports/tcp_options.hpp
     include/sotto/transports/tolerant_transport.hpp
     include/sotto/transports/transport.hpp
+    include/sotto/transports/transport_ref.hpp
     include/sotto/version.hpp
     include/sotto/wire/dense_block.hpp
     include/sotto/wire/detail/blocks/codebook_block.hpp
@@ -542,9 +544,16 @@ set(sotto_bodies
     include/sotto/checkpoint/digest_text.ipp
     include/sotto/checkpoint/print_teachers.ipp
     include/sotto/checkpoint/saved_model.ipp
+    include/sotto/collectives/all_reduce.ipp
+    include/sotto/collectives/detail/all_gather_v.ipp
+    include/sotto/collectives/detail/barrier.ipp
+    include/sotto/collectives/detail/flight.ipp
+    include/sotto/collectives/detail/neighbour_exchange.ipp
+    include/sotto/collectives/detail/reduce_scatter.ipp
     include/sotto/collectives/detail/refuse_mixing.ipp
     include/sotto/collectives/detail/reselection.ipp
     include/sotto/collectives/hierarchical.ipp
+    include/sotto/collectives/measured.ipp
     include/sotto/collectives/sparse_all_reduce.ipp
     include/sotto/compressors/chunked_top_k.ipp
     include/sotto/compressors/compressor.ipp
@@ -661,6 +670,7 @@ set(sotto_bodies
     include/sotto/optimizers/sgd.ipp
     include/sotto/report/advice.ipp
     include/sotto/report/advice_calibration.ipp
+    include/sotto/report/advice_link.ipp
     include/sotto/report/advice_transfer.ipp
     include/sotto/report/calibrated_advice.ipp
     include/sotto/report/detail/advice/advice_mirror.ipp
@@ -687,15 +697,22 @@ set(sotto_bodies
     include/sotto/staleness/delay_compensation_of_rounds.ipp
     include/sotto/staleness/gap_aware.ipp
     include/sotto/staleness/inverse_staleness.ipp
+    include/sotto/strategies/codistillation/exchanges/prediction_exchange.ipp
     include/sotto/strategies/detail/codistillation/heard_model.ipp
     include/sotto/strategies/detail/codistillation/taught.ipp
     include/sotto/strategies/detail/codistillation/teacher_desk.ipp
     include/sotto/strategies/detail/codistillation/teacher_standing.ipp
+    include/sotto/strategies/detail/codistillation/tensor_messages.ipp
+    include/sotto/strategies/detail/common_epochs.ipp
+    include/sotto/strategies/detail/gossip/consensus_study.ipp
     include/sotto/strategies/detail/gossip/critical_distance.ipp
+    include/sotto/strategies/detail/gossip/gossip_mail.ipp
     include/sotto/strategies/detail/gossip/gossip_patience.ipp
+    include/sotto/strategies/detail/gossip/gossip_peers.ipp
     include/sotto/strategies/detail/gossip/lost_ranks.ipp
     include/sotto/strategies/detail/gossip/peer_table.ipp
     include/sotto/strategies/detail/gossip/round_verdicts.ipp
+    include/sotto/strategies/detail/gossip/state_handover.ipp
     include/sotto/strategies/detail/gossip/state_snapshot.ipp
     include/sotto/strategies/detail/gossip/wait_progress.ipp
     include/sotto/strategies/detail/local_updates/local_updates_state.ipp
@@ -705,11 +722,14 @@ set(sotto_bodies
     include/sotto/strategies/detail/parameter_server/kept_versions.ipp
     include/sotto/strategies/detail/parameter_server/memory_of_server.ipp
     include/sotto/strategies/detail/parameter_server/pushed_entries.ipp
+    include/sotto/strategies/detail/parameter_server/server_link.ipp
     include/sotto/strategies/detail/parameter_server/server_roles.ipp
     include/sotto/strategies/detail/parameter_server/staleness_counts.ipp
     include/sotto/strategies/detail/server_memory.ipp
     include/sotto/strategies/detail/shard.ipp
+    include/sotto/strategies/detail/stopwatch.ipp
     include/sotto/strategies/detail/under_way.ipp
+    include/sotto/strategies/detail/work_of_gradient.ipp
     include/sotto/strategies/gossip/control/consensus_band.ipp
     include/sotto/strategies/gossip/control/consensus_control.ipp
     include/sotto/strategies/gossip/control/consensus_controller.ipp
@@ -741,12 +761,14 @@ set(sotto_bodies
     include/sotto/topologies/torus.ipp
     include/sotto/trainer/checkpoints.ipp
     include/sotto/trainer/detail/agreement.ipp
+    include/sotto/trainer/detail/checkpointing/resuming.ipp
     include/sotto/trainer/detail/checkpointing/run_place.ipp
     include/sotto/trainer/detail/checkpointing/saved_state.ipp
     include/sotto/trainer/detail/checkpointing/saving.ipp
     include/sotto/trainer/detail/fit_progress.ipp
     include/sotto/trainer/detail/located.ipp
     include/sotto/trainer/early_stop.ipp
+    include/sotto/trainer/mean_parameters.ipp
     include/sotto/trainer/model_path.ipp
     include/sotto/trainer/options.ipp
     include/sotto/trainer/reports.ipp
@@ -764,6 +786,7 @@ set(sotto_bodies
     include/sotto/transports/detail/messaging/message_memory.ipp
     include/sotto/transports/detail/messaging/outgoing_frame.ipp
     include/sotto/transports/detail/messaging/send_progress.ipp
+    include/sotto/transports/detail/native_collectives.ipp
     include/sotto/transports/detail/packets/packet_ends.ipp
     include/sotto/transports/detail/packets/packet_stream.ipp
     include/sotto/transports/detail/simulated/rank_queue.ipp
@@ -771,6 +794,7 @@ set(sotto_bodies
     include/sotto/transports/detail/simulated/simulated_parts.ipp
     include/sotto/transports/detail/simulated/virtual_time.ipp
     include/sotto/transports/fail_with_exception.ipp
+    include/sotto/transports/group.ipp
     include/sotto/transports/in_process.ipp
     include/sotto/transports/packet_library.ipp
     include/sotto/transports/packet_options.ipp
@@ -782,6 +806,7 @@ set(sotto_bodies
     include/sotto/transports/simulated_trace.ipp
     include/sotto/transports/speeds.ipp
     include/sotto/transports/tcp_options.ipp
+    include/sotto/transports/transport_ref.ipp
     include/sotto/wire/detail/protocols/gossip_word.ipp)
 
 # Those of transports over TCP.

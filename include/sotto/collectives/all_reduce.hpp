@@ -122,18 +122,13 @@ private:
 ///   math    x = sum over the ranks, in the order of the algorithm. In fp16 and bf16 what is sent
 ///           is rounded, partial sums too, and so is the result; between, sums are floats
 ///   cost    see the plans; nothing at all with one rank or no values
-class all_reduce
-    : public detail::collectives::planned<detail::collectives::all_reduce_plan> {
+class all_reduce : public detail::collectives::planned<detail::collectives::all_reduce_plan> {
 public:
     /// For at most so many values, the same on all ranks; so are algorithm and format.
     explicit all_reduce(
         transport_ref through, std::int64_t size_max,
         detail::collectives::algorithm which = detail::collectives::algorithm::automatic,
-        wire::value_format format = wire::value_format::fp32)
-        : detail::collectives::planned<detail::collectives::all_reduce_plan>(
-              through,
-              detail::collectives::all_reduce_plan(through.rank(), through.size(), which, format),
-              size_max, format) {}
+        wire::value_format format = wire::value_format::fp32);
 };
 
 }  // namespace sotto::detail::collectives
@@ -146,8 +141,8 @@ struct automatic {
 
     auto bind(transport_ref through, std::int64_t size_max,
               wire::value_format format = wire::value_format::fp32) const {
-        return detail::collectives::all_reduce(through, size_max, detail::collectives::algorithm::automatic,
-                                     format);
+        return detail::collectives::all_reduce(through, size_max,
+                                               detail::collectives::algorithm::automatic, format);
     }
 };
 
@@ -158,9 +153,13 @@ struct recursive_doubling {
 
     auto bind(transport_ref through, std::int64_t size_max,
               wire::value_format format = wire::value_format::fp32) const {
-        return detail::collectives::all_reduce(through, size_max,
-                                     detail::collectives::algorithm::recursive_doubling, format);
+        return detail::collectives::all_reduce(
+            through, size_max, detail::collectives::algorithm::recursive_doubling, format);
     }
 };
 
 }  // namespace sotto::collectives
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/collectives/all_reduce.ipp"
+#endif

@@ -45,11 +45,7 @@ namespace sotto::detail::collectives {
 class hosts {
 public:
     /// Makes both groups; collective over the world.
-    hosts(transport_ref world, const sotto::collectives::hierarchical& options)
-        : inside_(world, members_inside(world, options), inside_label) {
-        if (inside_.rank() == 0)
-            leaders_.emplace(world, first_ranks(world, options), leaders_label);
-    }
+    hosts(transport_ref world, const sotto::collectives::hierarchical& options);
     hosts(const hosts&) = delete;  // operations refer to the groups
     hosts& operator=(const hosts&) = delete;
 
@@ -64,21 +60,10 @@ private:
     static constexpr std::uint32_t inside_label = 254, leaders_label = 255;
 
     static std::vector<int> members_inside(transport_ref world,
-                                           const sotto::collectives::hierarchical& options) {
-        const range host = options.host_of(world.rank(), world.size());
-        std::vector<int> members;
-        for (std::int64_t rank = host.begin; rank < host.end; ++rank)
-            members.push_back(static_cast<int>(rank));
-        return members;
-    }
+                                           const sotto::collectives::hierarchical& options);
 
     static std::vector<int> first_ranks(transport_ref world,
-                                        const sotto::collectives::hierarchical& options) {
-        std::vector<int> members;
-        for (std::int64_t rank = 0; rank < world.size(); rank += options.ranks_per_host)
-            members.push_back(static_cast<int>(rank));
-        return members;
-    }
+                                        const sotto::collectives::hierarchical& options);
 
     group inside_;
     std::optional<group> leaders_;

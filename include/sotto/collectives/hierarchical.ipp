@@ -21,3 +21,29 @@ SOTTO_DECL std::int64_t hierarchical::hosts(int world) const noexcept {
 }
 
 }  // namespace sotto::collectives
+
+namespace sotto::detail::collectives {
+
+SOTTO_DECL hosts::hosts(transport_ref world, const sotto::collectives::hierarchical& options)
+    : inside_(world, members_inside(world, options), inside_label) {
+    if (inside_.rank() == 0) leaders_.emplace(world, first_ranks(world, options), leaders_label);
+}
+
+SOTTO_DECL std::vector<int> hosts::members_inside(transport_ref world,
+                                                  const sotto::collectives::hierarchical& options) {
+    const range host = options.host_of(world.rank(), world.size());
+    std::vector<int> members;
+    for (std::int64_t rank = host.begin; rank < host.end; ++rank)
+        members.push_back(static_cast<int>(rank));
+    return members;
+}
+
+SOTTO_DECL std::vector<int> hosts::first_ranks(transport_ref world,
+                                               const sotto::collectives::hierarchical& options) {
+    std::vector<int> members;
+    for (std::int64_t rank = 0; rank < world.size(); rank += options.ranks_per_host)
+        members.push_back(static_cast<int>(rank));
+    return members;
+}
+
+}  // namespace sotto::detail::collectives

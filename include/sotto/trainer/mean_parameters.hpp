@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,7 +8,6 @@
 #include "sotto/collectives/all_reduce.hpp"
 #include "sotto/collectives/detail/operation.hpp"
 #include "sotto/core/detail/memory/large_pages.hpp"
-#include "sotto/kernels/detail/simd/arithmetic.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
 
@@ -24,23 +22,7 @@ public:
 
     /// Every rank calls it with the same number; valid until the next call.
     std::span<const float> of(std::span<const float> parameters, double weight,
-                              std::uint64_t number) {
-        if (through_.size() == 1) return parameters;
-        if (!sum_) {
-            mean_.resize(parameters.size() + (weighed_ ? 1 : 0));
-            sum_.emplace(through_, std::ssize(mean_));
-        }
-        std::ranges::copy(parameters, mean_.begin());
-        const auto all = std::span(mean_).first(parameters.size());
-        if (weighed_) {
-            kernels::scale(all, static_cast<float>(weight));
-            mean_.back() = static_cast<float>(weight);
-        }
-        sum_->start(std::span<float>(mean_), {channels::evaluation, 3, number});
-        collectives::run(through_, *sum_);
-        kernels::scale(all, 1.0f / (weighed_ ? mean_.back() : static_cast<float>(through_.size())));
-        return all;
-    }
+                              std::uint64_t number);
 
 private:
     transport_ref through_;
@@ -50,3 +32,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/trainer/mean_parameters.ipp"
+#endif

@@ -32,13 +32,9 @@ namespace sotto::detail {
 class remarks {
 public:
     /// Those of a rank of this transport.
-    static remarks of(transport_ref through) {
-        return remarks(through.rank(), !simulated_network_of(through).empty());
-    }
+    static remarks of(transport_ref through);
     /// On what is no part of any network, such as a disk.
-    static remarks of_files(transport_ref through) {
-        return remarks(through.rank(), false);
-    }
+    static remarks of_files(transport_ref through);
     /// Those of a rank; silent: it says nothing.
     remarks(int rank, bool silent) noexcept : rank_(rank), silent_(silent) {}
 

@@ -24,4 +24,12 @@ SOTTO_DECL void remarks::say(const std::string& text) const {
     tell({rank_, printable(text)});
 }
 
+SOTTO_DECL remarks remarks::of(transport_ref through) {
+    return remarks(through.rank(), !simulated_network_of(through).empty());
+}
+
+SOTTO_DECL remarks remarks::of_files(transport_ref through) {
+    return remarks(through.rank(), false);
+}
+
 }  // namespace sotto::detail

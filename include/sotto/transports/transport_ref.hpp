@@ -2,7 +2,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <exception>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,29 +30,21 @@ public:
     /// Refers to this transport.
     template <transport T>
         requires(!std::same_as<T, transport_ref>)
-    transport_ref(T& over) noexcept : over_(&over), calls_(&detail::transport_calls_of<T>) {}
+    transport_ref(T& over)
+    noexcept : over_(&over), calls_(&detail::transport_calls_of<T>) {}
 
     int rank() const noexcept { return calls_->rank(over_); }
     int size() const noexcept { return calls_->size(over_); }
-    request send(int to, tag label, byte_view out) const {
-        return calls_->send(over_, to, label, out);
-    }
-    request receive(int from, tag label, mutable_byte_view in) const {
-        return calls_->receive(over_, from, label, in);
-    }
+    request send(int to, tag label, byte_view out) const;
+    request receive(int from, tag label, mutable_byte_view in) const;
     std::optional<completion> poll(request r) const { return calls_->poll(over_, r); }
     completion wait(request r) const { return calls_->wait(over_, r); }
     std::uint64_t activity() const { return calls_->activity(over_); }
     void await(std::uint64_t seen) const { calls_->await(over_, seen); }
     bool agree(bool vote) const { return calls_->agree(over_, vote); }
     void withdraw() const noexcept { calls_->withdraw(over_); }
-    void fail(std::string_view cause, errc kind = errc::peer_failed) const noexcept {
-        calls_->fail(over_, cause, kind);
-    }
-    [[noreturn]] void blame(int rank, const std::string& cause, errc code) const {
-        calls_->blame(over_, rank, cause, code);
-        std::terminate();  // unreachable: it throws
-    }
+    void fail(std::string_view cause, errc kind = errc::peer_failed) const noexcept;
+    [[noreturn]] void blame(int rank, const std::string& cause, errc code) const;
     void at(peer_failure::occasion where) const { calls_->at(over_, where); }
     void reserve(std::int64_t count) const { calls_->reserve(over_, count); }
     time_point now() const { return calls_->now(over_); }
@@ -66,34 +57,19 @@ public:
     /// Requires is_tolerant().
     void tolerate() const { calls_->tolerate(over_); }
     /// Nothing on a transport that is not tolerant.
-    std::optional<rank_change> next_change() const {
-        return calls_->next_change ? calls_->next_change(over_) : std::nullopt;
-    }
+    std::optional<rank_change> next_change() const;
 
     /// Opens a ballot: see ballot_transport. On a transport that is none it is empty.
-    detail::opened_ballot open_ballot(std::span<const int> members, std::uint32_t label) const {
-        return calls_->open_ballot ? calls_->open_ballot(over_, members, label)
-                                   : detail::opened_ballot();
-    }
+    detail::opened_ballot open_ballot(std::span<const int> members, std::uint32_t label) const;
     /// Requires a ballot that this transport has opened.
-    bool agree(detail::opened_ballot among, bool vote) const {
-        return calls_->agree_among(over_, among, vote);
-    }
+    bool agree(detail::opened_ballot among, bool vote) const;
 
     /// The transport's own barrier; empty where it has none.
-    detail::native_collective native_barrier() const {
-        return calls_->native_barrier ? calls_->native_barrier(over_) : detail::native_collective();
-    }
+    detail::native_collective native_barrier() const;
     /// Its own broadcast of at most so many bytes; empty where it has none.
-    detail::native_collective native_broadcast(std::int64_t bytes_max, int root) const {
-        return calls_->native_broadcast ? calls_->native_broadcast(over_, bytes_max, root)
-                                        : detail::native_collective();
-    }
+    detail::native_collective native_broadcast(std::int64_t bytes_max, int root) const;
     /// Its own all-gather of blocks of at most so many bytes; empty where it has none.
-    detail::native_collective native_all_gather(std::int64_t bytes_max) const {
-        return calls_->native_all_gather ? calls_->native_all_gather(over_, bytes_max)
-                                         : detail::native_collective();
-    }
+    detail::native_collective native_all_gather(std::int64_t bytes_max) const;
 
 private:
     friend class group;
@@ -103,3 +79,7 @@ private:
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/transport_ref.ipp"
+#endif

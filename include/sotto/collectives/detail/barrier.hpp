@@ -1,7 +1,5 @@
 #pragma once
 
-#include <stdexcept>
-
 #include "sotto/collectives/detail/flight.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
@@ -15,39 +13,14 @@ namespace sotto::detail::collectives {
 class barrier {
 public:
     /// Borrows the transport.
-    explicit barrier(transport_ref through)
-        : through_(through), distance_(through.size()), transfers_(through, 2) {
-        native_ = through.native_barrier();
-    }
+    explicit barrier(transport_ref through);
 
-    void start(tag label) {
-        
-            if (native_) return native_.start();
-        if (!transfers_.empty()) throw std::logic_error("barrier: started before it was complete");
-        label_ = label;
-        distance_ = 1;
-        post();
-        advance();
-    }
+    void start(tag label);
 
-    bool advance() {
-        
-            if (native_) return native_.advance();
-        while (transfers_.pop_complete())
-            if (transfers_.empty()) {
-                distance_ *= 2;
-                post();
-            }
-        return transfers_.empty();
-    }
+    bool advance();
 
 private:
-    void post() {
-        const int size = through_.size(), rank = through_.rank();
-        if (distance_ >= size) return;
-        transfers_.push(through_.receive((rank - distance_ + size) % size, label_, {}));
-        transfers_.push(through_.send((rank + distance_) % size, label_, {}));
-    }
+    void post();
 
     transport_ref through_;
     tag label_;
@@ -57,3 +30,7 @@ private:
 };
 
 }  // namespace sotto::detail::collectives
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/collectives/detail/barrier.ipp"
+#endif

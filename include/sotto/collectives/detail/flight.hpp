@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <utility>
 #include <vector>
 #include <filesystem>
 #include <functional>
@@ -25,20 +24,11 @@ public:
     /// For so many transfers at once.
     flight(transport_ref through, std::size_t capacity) : through_(through), requests_(capacity) {}
     /// Takes what is under way along.
-    flight(flight&& other) noexcept
-        : through_(other.through_),
-          requests_(std::move(other.requests_)),
-          first_(other.first_),
-          count_(std::exchange(other.count_, 0)) {}
+    flight(flight&& other) noexcept;
     /// Exchanges what is under way.
-    flight& operator=(flight&& other) noexcept {
-        swap(other);
-        return *this;
-    }
+    flight& operator=(flight&& other) noexcept;
     /// Withdraws the rank if any transfer is under way.
-    ~flight() {
-        if (count_ > 0) through_.withdraw();
-    }
+    ~flight();
 
     /// Whether nothing is under way.
     bool empty() const noexcept { return count_ == 0; }
@@ -48,28 +38,13 @@ public:
     std::size_t size() const noexcept { return count_; }
 
     /// Requires !full().
-    void push(request r) noexcept {
-        requests_[(first_ + count_) % requests_.size()] = r;
-        ++count_;
-    }
+    void push(request r) noexcept;
 
     /// How the oldest ended, and forgets it; nothing if there is none or it is still under way.
-    std::optional<completion> pop_complete() {
-        if (count_ == 0) return std::nullopt;
-        const auto ended = through_.poll(requests_[first_]);
-        if (!ended) return std::nullopt;
-        first_ = (first_ + 1) % requests_.size();
-        --count_;
-        return ended;
-    }
+    std::optional<completion> pop_complete();
 
 private:
-    void swap(flight& other) noexcept {
-        std::swap(through_, other.through_);
-        std::swap(requests_, other.requests_);
-        std::swap(first_, other.first_);
-        std::swap(count_, other.count_);
-    }
+    void swap(flight& other) noexcept;
 
     transport_ref through_;
     std::vector<request> requests_;
@@ -78,3 +53,7 @@ private:
 };
 
 }  // namespace sotto::detail::collectives
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/collectives/detail/flight.ipp"
+#endif

@@ -20,12 +20,7 @@ class reduce_scatter : public planned<ring_plan> {
 public:
     /// For at most so many values, the same on all ranks; so is the format.
     reduce_scatter(transport_ref through, std::int64_t size_max,
-                   wire::value_format format = wire::value_format::fp32)
-        : planned<ring_plan>(
-              through, ring_plan(through.rank(), through.size(), ring_plan::phases::reduce_scatter),
-              size_max, format),
-          rank_(through.rank()),
-          world_(through.size()) {}
+                   wire::value_format format = wire::value_format::fp32);
 
     /// The values whose sum this rank has afterwards.
     range owned(std::int64_t n) const noexcept { return part_of(n, world_, rank_); }
@@ -36,3 +31,7 @@ private:
 };
 
 }  // namespace sotto::detail::collectives
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/collectives/detail/reduce_scatter.ipp"
+#endif

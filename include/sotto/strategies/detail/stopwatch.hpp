@@ -1,7 +1,5 @@
 #pragma once
 
-#include <utility>
-
 #include "sotto/core/clock.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
@@ -15,10 +13,7 @@ public:
     explicit stopwatch(transport_ref through) : through_(through), last_(through.now()) {}
 
     /// Time since the last lap, or since the start.
-    duration lap() {
-        const time_point now = through_.now();
-        return now - std::exchange(last_, now);
-    }
+    duration lap();
 
 private:
     transport_ref through_;
@@ -26,3 +21,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/stopwatch.ipp"
+#endif

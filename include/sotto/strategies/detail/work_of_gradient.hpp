@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 
 #include "sotto/core/layout.hpp"
@@ -38,21 +37,13 @@ public:
     }
 
     /// The tensor's gradient is there.
-    void is_ready(const tensor& t) {
-        if (size_ > 0.0) pass(2.0 / 3.0 * static_cast<double>(t.size) / size_);
-    }
+    void is_ready(const tensor& t);
 
     /// All is computed, whether or not it was announced.
     void end() { pass(1.0 - passed_); }
 
 private:
-    void pass(double share) {
-        share = (std::min)(share, 1.0 - passed_);
-        if (share <= 0.0) return;
-        passed_ += share;
-        if (whole_.flops > 0.0 || whole_.bytes > 0.0)
-            through_.charge({.flops = share * whole_.flops, .bytes = share * whole_.bytes});
-    }
+    void pass(double share);
 
     transport_ref through_;
     work whole_;
@@ -61,3 +52,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/work_of_gradient.ipp"
+#endif

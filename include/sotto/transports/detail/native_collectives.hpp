@@ -3,7 +3,6 @@
 #include <concepts>
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/transports/transport.hpp"
@@ -56,14 +55,9 @@ public:
     /// Takes the loan over.
     native_collective(native_collective&& other) noexcept { swap(other); }
     /// Exchanges the loans.
-    native_collective& operator=(native_collective&& other) noexcept {
-        swap(other);
-        return *this;
-    }
+    native_collective& operator=(native_collective&& other) noexcept;
     /// Gives the collective back.
-    ~native_collective() {
-        if (calls_) calls_->release(over_, lent_);
-    }
+    ~native_collective();
 
     /// Whether there is one.
     explicit operator bool() const noexcept { return calls_ != nullptr; }
@@ -99,14 +93,14 @@ private:
             transport.release(native);
         },
         [](void* lent) {
-            if constexpr (requires(Native& n) { n.start(); }) static_cast<Native*>(lent)->start();
+            if constexpr (requires(Native & n) { n.start(); }) static_cast<Native*>(lent)->start();
         },
         [](void* lent, mutable_byte_view values) {
-            if constexpr (requires(Native& n) { n.start(values); })
+            if constexpr (requires(Native & n) { n.start(values); })
                 static_cast<Native*>(lent)->start(values);
         },
         [](void* lent, byte_view own) {
-            if constexpr (requires(Native& n) { n.start(own); })
+            if constexpr (requires(Native & n) { n.start(own); })
                 static_cast<Native*>(lent)->start(own);
         },
         [](void* lent) { return static_cast<Native*>(lent)->advance(); },
@@ -118,11 +112,7 @@ private:
                 return byte_view();
         }};
 
-    void swap(native_collective& other) noexcept {
-        std::swap(over_, other.over_);
-        std::swap(lent_, other.lent_);
-        std::swap(calls_, other.calls_);
-    }
+    void swap(native_collective& other) noexcept;
 
     void* over_ = nullptr;
     void* lent_ = nullptr;
@@ -130,3 +120,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/detail/native_collectives.ipp"
+#endif

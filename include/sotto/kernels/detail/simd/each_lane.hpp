@@ -6,6 +6,7 @@
 #if defined(__aarch64__)
 #include <arm_neon.h>
 #include <xxhash.h>
+#include <xxhash.h>
 #endif
 
 #include "sotto/core/config.hpp"

@@ -10,7 +10,6 @@
 #include "sotto/collectives/detail/flight.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/strategies/detail/codistillation/meeting_place.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/detail/protocols/frame.hpp"
@@ -52,18 +51,7 @@ namespace sotto::detail {
 class prediction_exchange_state {
 public:
     /// Of one rank, at its meeting place.
-    explicit prediction_exchange_state(const meeting_place& place)
-        : place_(place),
-          heard_(place.teachers.size()),
-          receives_(place.world, place.teachers.size()),
-          sends_(place.world, place.students.size()) {
-        if (place.leaders.empty())
-            throw invalid_option(
-                "prediction_exchange: groups that are jobs of their own, see "
-                "codistillation_groups, have no transport in common; let them meet in a folder: "
-                "checkpoint_exchange");
-        place.world.reserve(std::ssize(place.teachers) + std::ssize(place.students));
-    }
+    explicit prediction_exchange_state(const meeting_place& place);
 
     /// Tells `students` what this rank's model says of the batch with these labels, and calls
     /// take(i, logits) for the ith of `place.teachers`, where it is one of `teachers`. The time
@@ -110,25 +98,11 @@ public:
 private:
     static constexpr std::ptrdiff_t digest_bytes = 8;
 
-    int rank_of(int group) const noexcept {
-        return place_.leaders[static_cast<std::size_t>(group)];
-    }
+    int rank_of(int group) const noexcept;
 
-    completion complete(collectives::flight& all) {
-        while (true) {
-            const std::uint64_t seen = place_.world.activity();
-            if (const auto ended = all.pop_complete()) return *ended;
-            if (place_.world.activity() == seen) place_.world.await(seen);
-        }
-    }
+    completion complete(collectives::flight& all);
 
-    [[noreturn]] void refuse(int rank, std::int64_t size) const {
-        throw mismatch("prediction_exchange: rank " + std::to_string(rank) + " sends " +
-                       std::to_string(size) + " bytes of another batch than rank " +
-                       std::to_string(place_.world.rank()) + " has, whose are " +
-                       std::to_string(message_.size()) +
-                       ": groups must be of as many ranks, and read the same data");
-    }
+    [[noreturn]] void refuse(int rank, std::int64_t size) const;
 
     meeting_place place_;
     std::vector<bytes> heard_;
@@ -149,3 +123,6 @@ inline detail::prediction_exchange_state prediction_exchange::bind(
 
 }  // namespace sotto
 
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/codistillation/exchanges/prediction_exchange.ipp"
+#endif

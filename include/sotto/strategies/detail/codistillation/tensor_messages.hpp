@@ -43,11 +43,7 @@ public:
     }
 
     /// Before the first message of a round.
-    void begin() noexcept {
-        awaited_.clear();
-        next_ = 0;
-        for (arrival& a : arrived_) a.size = 0;
-    }
+    void begin() noexcept;
 
     /// `encode(out)` appends this rank's message, which goes to all of `to`; those of `from` are
     /// awaited.
@@ -66,20 +62,12 @@ public:
     }
 
     /// Whether all messages of the round have gone and come.
-    bool advance() {
-        while (sends_.pop_complete()) {}
-        while (const auto ended = receives_.pop_complete())
-            arrived_[awaited_[next_++]].size = static_cast<std::size_t>(ended->bytes);
-        return sends_.empty() && receives_.empty();
-    }
+    bool advance();
 
     /// This rank's message of a tensor.
     byte_view own(const tensor& t) const noexcept { return own_[slot(t)]; }
     /// That of the `i`th of those that it was awaited from.
-    byte_view from(const tensor& t, std::size_t i) const noexcept {
-        const arrival& a = arrived_[slot(t) * from_max_ + i];
-        return byte_view(a.memory).first(a.size);
-    }
+    byte_view from(const tensor& t, std::size_t i) const noexcept;
 
 private:
     struct arrival {
@@ -88,9 +76,7 @@ private:
     };
 
     static std::size_t slot(const tensor& t) noexcept { return static_cast<std::size_t>(t.index); }
-    arrival& at(const tensor& t, std::size_t i) noexcept {
-        return arrived_[slot(t) * from_max_ + i];
-    }
+    arrival& at(const tensor& t, std::size_t i) noexcept;
 
     transport_ref through_;
     std::size_t from_max_;
@@ -103,3 +89,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/codistillation/tensor_messages.ipp"
+#endif

@@ -1,18 +1,14 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "sotto/collectives/detail/flight.hpp"
 #include "sotto/core/bytes.hpp"
-#include "sotto/core/errors.hpp"
-#include "sotto/transports/detail/messaging/blame.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/detail/protocols/gossip_word.hpp"
@@ -30,21 +26,10 @@ public:
     gossip_mail(const gossip_mail&) = delete;
     gossip_mail& operator=(const gossip_mail&) = delete;
     /// Memory was lent for whatever is under way.
-    ~gossip_mail() {
-        if (std::ranges::any_of(letters_, [](const letter& l) { return l.sent.has_value(); }))
-            through_.withdraw();
-    }
+    ~gossip_mail();
 
     /// Sends a word; lost if that rank is gone.
-    void say(int to, const wire::gossip_word& word) {
-        letter& l = free_letter();
-        wire::write_gossip_word(word, l.content.data());
-        try {
-            l.sent = through_.send(to, label(), l.content);
-        } catch (const peer_failure& e) {
-            if (e.rank() != to) throw;  // that it went is told
-        }
-    }
+    void say(int to, const wire::gossip_word& word);
 
     /// Calls with all that has come: take(from, word).
     template <class Take>
@@ -60,16 +45,7 @@ public:
     }
 
     /// Whether all that was said has left.
-    bool is_all_said() {
-        bool all = true;
-        for (letter& l : letters_) {
-            if (!l.sent) continue;
-            std::int64_t size = 0;
-            all = ended(l.sent, &size) && all;
-            bytes_ += size;
-        }
-        return all;
-    }
+    bool is_all_said();
 
     /// What of the transport's traffic was words, both ways.
     std::int64_t bytes() const noexcept { return bytes_; }
@@ -91,15 +67,7 @@ public:
 
     /// Whether a transfer is over, which is then none: complete, or its other end gone. Should this
     /// rank itself have failed, the next call says so. `size`: of one that is complete.
-    bool ended(std::optional<request>& r, std::int64_t* size = nullptr) {
-        try {
-            const auto end = through_.poll(*r);
-            if (!end) return false;
-            if (size) *size = end->bytes;
-        } catch (const peer_failure&) {}
-        r.reset();
-        return true;
-    }
+    bool ended(std::optional<request>& r, std::int64_t* size = nullptr);
 
 private:
     struct letter {
@@ -110,19 +78,9 @@ private:
     static tag label() noexcept { return {channels::gossip, 1u << 28, 0}; }
 
     /// Returns nothing if it cannot be read. The transport then reports that rank as gone.
-    std::optional<wire::gossip_word> read(int from, byte_view content) {
-        std::optional<wire::gossip_word> word;
-        detail::read_or_let_leave(through_, from, [&] {
-            word = wire::read_gossip_word(content).value(
-                [&] { return "what rank " + std::to_string(from) + " says to be mixed with"; });
-        });
-        return word;
-    }
+    std::optional<wire::gossip_word> read(int from, byte_view content);
 
-    letter& free_letter() {
-        const auto free = std::ranges::find_if(letters_, [](const letter& l) { return !l.sent; });
-        return free == letters_.end() ? letters_.emplace_back() : *free;
-    }
+    letter& free_letter();
 
     transport_ref through_;
     std::array<std::byte, wire::gossip_word_bytes> heard_{};
@@ -132,3 +90,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/gossip/gossip_mail.ipp"
+#endif

@@ -25,20 +25,14 @@ namespace sotto::detail {
 class state_handover {
 public:
     /// Borrows the transport and the mail.
-    state_handover(transport_ref through, gossip_mail& mail)
-        : through_(through), mail_(&mail) {}
+    state_handover(transport_ref through, gossip_mail& mail) : through_(through), mail_(&mail) {}
     state_handover(const state_handover&) = delete;
     state_handover& operator=(const state_handover&) = delete;
     /// Memory was lent for whatever is under way.
-    ~state_handover() {
-        if (fetching_ || handing_) through_.withdraw();
-    }
+    ~state_handover();
 
     /// What is handed over and fetched; it stays where it is.
-    void hold(std::span<float> parameters, std::span<float> buffers) noexcept {
-        parameters_ = parameters;
-        buffers_ = buffers;
-    }
+    void hold(std::span<float> parameters, std::span<float> buffers) noexcept;
 
     // Handing over
 
@@ -77,10 +71,7 @@ public:
     // Fetching
 
     /// A rank says that its state follows.
-    void is_handed_by(int rank, const wire::gossip_word& word) noexcept {
-        handed_by_ = rank;
-        handed_ = word;
-    }
+    void is_handed_by(int rank, const wire::gossip_word& word) noexcept;
 
     /// Begins; `ask(rank)` asks for it.
     template <class Ask>
@@ -100,30 +91,16 @@ public:
     /// From whom it fetches.
     int source() const noexcept { return from_; }
     /// Whether it is over: all came, or the other went.
-    bool is_fetched() {
-        if (fetching_) (void)mail_->ended(fetching_, &came_);
-        return !fetching_ && (came_ < 0 || handed_by_ == from_);
-    }
+    bool is_fetched();
     /// Nothing where the other went.
-    std::optional<wire::gossip_word> handed() const noexcept {
-        if (came_ < 0 || handed_by_ != from_) return std::nullopt;
-        return handed_;
-    }
+    std::optional<wire::gossip_word> handed() const noexcept;
     /// False where it is not as much as this rank has.
-    bool take() noexcept {
-        if (came_ != static_cast<std::int64_t>(taken_.size() * sizeof(float))) return false;
-        std::copy_n(taken_.begin(), parameters_.size(), parameters_.begin());
-        std::copy_n(taken_.begin() + std::ssize(parameters_), buffers_.size(), buffers_.begin());
-        large_vector<float>().swap(taken_);
-        return true;
-    }
+    bool take() noexcept;
 
 private:
     static tag label() noexcept { return {channels::gossip, (1u << 28) + 1, 0}; }
 
-    void make_room(large_vector<float>& in) const {
-        in.resize(parameters_.size() + buffers_.size());
-    }
+    void make_room(large_vector<float>& in) const;
 
     transport_ref through_;
     gossip_mail* mail_;
@@ -139,3 +116,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/gossip/state_handover.ipp"
+#endif

@@ -18,20 +18,18 @@
 #include "sotto/checkpoint/detail/file_system.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/checkpoint/detail/sections.hpp"
-#include "sotto/collectives/detail/all_gather_values.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/exit_code.hpp"
 #include "sotto/core/printable.hpp"
 #include "sotto/kernels/detail/simd/arithmetic.hpp"
-#include "sotto/trainer/detail/agreement.hpp"
 #include "sotto/trainer/resume_report.hpp"
 #include "sotto/trainer/detail/checkpointing/run_place.hpp"
-#include "sotto/trainer/detail/checkpointing/saved_state.hpp"
 #include "sotto/trainer/detail/checkpointing/saving.hpp"
 #include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
+#include "sotto/core/detail/memory/difference.hpp"
 
 namespace sotto::detail {
 
@@ -96,17 +94,7 @@ private:
     bool same_world() const noexcept { return found_.world == through_.size(); }
 
     /// Ranks built alike show the same; otherwise one would wait for what another does not send.
-    void require_same_fields() {
-        std::vector<checkpoint::digest> names(static_cast<std::size_t>(through_.size()));
-        collectives::all_gather_values(through_, digest_of_names(fields_), std::span(names),
-                                       label(4));
-        for (std::size_t rank = 1; rank < names.size(); ++rank)
-            if (names[rank] != names[0]) {
-                through_.agree(true);  // everybody has compared before anybody throws
-                throw mismatch("resume: rank " + std::to_string(rank) +
-                               " has other names or shapes of parameters or state than rank 0");
-            }
-    }
+    void require_same_fields();
 
     template <checkpoint::file_system Files>
     bool find(Files& files, const std::filesystem::path& folder, bool required,
@@ -304,15 +292,7 @@ private:
     }
 
     /// Adds what is in the room.
-    void add(const saved_field& field) {
-        if (field.type == checkpoint::dtype::i64) return add_one<std::uint64_t>(field);
-        if (field.type == checkpoint::dtype::f64) return add_one<double>(field);
-        std::vector<float> sum(field.memory.size() / sizeof(float)), more(sum.size());
-        copy(field.memory, std::as_writable_bytes(std::span(sum)));
-        copy(room_, std::as_writable_bytes(std::span(more)));
-        kernels::add(sum, more);
-        copy(std::as_bytes(std::span(sum)), field.memory);
-    }
+    void add(const saved_field& field);
 
     template <class Value>
     void add_one(const saved_field& field) {
@@ -323,9 +303,7 @@ private:
         std::memcpy(field.memory.data(), &sum, sizeof sum);
     }
 
-    static void copy(byte_view from, mutable_byte_view to) {
-        std::copy(from.begin(), from.end(), to.begin());
-    }
+    static void copy(byte_view from, mutable_byte_view to);
 
     static void take(auto& file, const std::string& section, const saved_field& field,
                      mutable_byte_view into) {
@@ -333,23 +311,7 @@ private:
     }
 
     /// The place as this rank's.
-    run_place placed() const {
-        run_place place = found_.place;
-        const auto world = static_cast<std::size_t>(found_.world);
-        const auto rank = static_cast<std::size_t>(through_.rank());
-        if (same_world()) {
-            place.examples = shares_[rank];
-            place.of_this_rank = shares_[world + rank];
-            return place;
-        }
-        place.of_this_rank = any_share;
-        place.examples = place.own != 0 ? no_data : shares_[0];
-        // All ranks together read an epoch's order from its front, round by round.
-        const auto read =
-            static_cast<std::uint64_t>(place.round) * static_cast<std::uint64_t>(found_.world);
-        place.round = static_cast<std::int64_t>(read / static_cast<std::uint64_t>(through_.size()));
-        return place;
-    }
+    run_place placed() const;
 
     static constexpr std::int64_t no_data = -1;  // no data have so many examples: an epoch ends
 
@@ -365,3 +327,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/trainer/detail/checkpointing/resuming.ipp"
+#endif

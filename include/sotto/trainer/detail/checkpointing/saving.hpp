@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -24,9 +23,6 @@
 #include "sotto/checkpoint/detail/folder_owner.hpp"
 #include "sotto/checkpoint/detail/format_header.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
-#include "sotto/checkpoint/detail/sections.hpp"
-#include "sotto/collectives/detail/all_gather_values.hpp"
-#include "sotto/collectives/detail/broadcast.hpp"
 #include "sotto/collectives/detail/operation.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
@@ -34,8 +30,6 @@
 #include "sotto/core/detail/text/print_line.hpp"
 #include "sotto/trainer/reports.hpp"
 #include "sotto/trainer/detail/checkpointing/run_place.hpp"
-#include "sotto/trainer/detail/checkpointing/saved_state.hpp"
-#include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
 
@@ -53,30 +47,14 @@ struct tidings {
     std::string said() const { return {text.begin(), std::find(text.begin(), text.end(), '\0')}; }
 
     /// The same error on every rank: nobody throws before everybody knows.
-    void raise_if_failed(transport_ref through) const {
-        if (code == 0) return;
-        through.agree(true);
-        switch (static_cast<errc>(code)) {
-            case errc::invalid_option: throw invalid_option(said());
-            case errc::mismatch: throw mismatch(said());
-            case errc::io: throw io_failure(said());
-            default: throw error(static_cast<errc>(code), said());
-        }
-    }
+    void raise_if_failed(transport_ref through) const;
 };
 static_assert(std::has_unique_object_representations_v<tidings>);
 
 /// Rank 0's bytes, on every rank.
-inline void give_to_all(transport_ref through, mutable_byte_view values, tag label) {
-    collectives::broadcast<std::byte> all(through,
-                                                     static_cast<std::int64_t>(values.size()));
-    all.start(values, label);
-    collectives::run(through, all);
-}
+void give_to_all(transport_ref through, mutable_byte_view values, tag label);
 
-inline void give_to_all(transport_ref through, tidings& told, tag label) {
-    give_to_all(through, std::as_writable_bytes(std::span(&told, 1)), label);
-}
+void give_to_all(transport_ref through, tidings& told, tag label);
 
 /// Rank 0 acts. What it throws is the same error on every rank; so is the number that it may
 /// return.
@@ -99,20 +77,9 @@ std::int64_t by_the_first(transport_ref through, tag label, Act act) {
 }
 
 /// Blocks until a message of just this length went from one rank to another.
-inline void receive_from(transport_ref through, int rank, mutable_byte_view into, tag label) {
-    const completion ended = through.wait(through.receive(rank, label, into));
-    if (ended.bytes == static_cast<std::int64_t>(into.size())) return;
-    const std::string text = "checkpoint: rank " + std::to_string(rank) + " sent " +
-                             std::to_string(ended.bytes) + " bytes where rank " +
-                             std::to_string(through.rank()) + " expected " +
-                             std::to_string(into.size());
-    fail_as(through, text, errc::mismatch);
-    throw mismatch(text);
-}
+void receive_from(transport_ref through, int rank, mutable_byte_view into, tag label);
 
-inline void send_to(transport_ref through, int rank, byte_view values, tag label) {
-    through.wait(through.send(rank, label, values));
-}
+void send_to(transport_ref through, int rank, byte_view values, tag label);
 
 /// What a rank says of its part before anything is written: travels as its bytes.
 struct saved_part {
@@ -129,11 +96,7 @@ static_assert(std::has_unique_object_representations_v<saved_part>);
 ///           hold the same. What the disk does wrong is in the report, the same on all ranks
 class run_writer {
 public:
-    run_writer(transport_ref through, const saved_fields& fields, const run_place& place)
-        : through_(through),
-          fields_(fields),
-          place_(place),
-          parts_(static_cast<std::size_t>(through.size())) {}
+    run_writer(transport_ref through, const saved_fields& fields, const run_place& place);
 
     /// `refused` are checkpoints in the folder that are known not to be usable, and `why_not`
     /// answers why nothing may be written there; both of rank 0.
@@ -201,13 +164,7 @@ public:
 
 private:
     /// With every number as long as it can become.
-    void require_header(const std::string& configuration, std::uint64_t seed) const {
-        run_writer longest(*this);
-        longest.place_ = {count_max, count_max, count_max, count_max, count_max,
-                          count_max, 1,         0,         0,         1};
-        for (saved_part& part : longest.parts_) part.examples = part.of_this_rank = count_max;
-        (void)checkpoint::format_header(longest.plan(configuration, seed));
-    }
+    void require_header(const std::string& configuration, std::uint64_t seed) const;
 
     /// False, and why, if it is not known yet. A disk that cannot keep a claim is as one that
     /// cannot keep a checkpoint: training goes on without.
@@ -236,71 +193,11 @@ private:
             std::to_string(place_.step) + ": resume from it, or give a folder of its own");
     }
 
-    tag label(std::uint32_t item) const noexcept {
-        return {channels::checkpoint, item, static_cast<std::uint64_t>(place_.step)};
-    }
+    tag label(std::uint32_t item) const noexcept;
 
-    void gather_parts() {
-        const saved_part mine{.names = digest_of_names(fields_),
-                              .parameters = digest_of(fields_.parameters),
-                              .alike = digest_of(fields_.alike),
-                              .buffers = digest_of(fields_.buffers),
-                              .apart = digest_of(fields_.apart),
-                              .examples = place_.examples,
-                              .of_this_rank = place_.of_this_rank,
-                              .stopped = place_.fit_stopped};
-        collectives::all_gather_values(through_, mine, std::span(parts_), label(0));
-        for (std::size_t rank = 1; rank < parts_.size(); ++rank) {
-            const char* differs = nullptr;
-            if (parts_[rank].names != parts_[0].names) differs = "names and shapes to be saved";
-            if (parts_[rank].alike != parts_[0].alike) differs = "optimizer state";
-            if (parts_[rank].parameters != parts_[0].parameters) differs = "parameters";
-            if (!differs) continue;
-            through_.agree(true);  // everybody has compared before anybody throws
-            throw mismatch("checkpoint of step " + std::to_string(place_.step) + ": rank " +
-                           std::to_string(rank) + " holds other " + differs +
-                           " than rank 0, and should hold the same");
-        }
-    }
+    void gather_parts();
 
-    checkpoint::file_header plan(const std::string& configuration, std::uint64_t seed) const {
-        file_plan file;
-        const auto number = [&](const char* name, std::int64_t value) {
-            file.note(name, std::to_string(value));
-        };
-        file.note("format", "sotto.checkpoint");
-        number("format.version", 1);
-        number("step", place_.step);
-        number("epoch", place_.epoch);
-        number("round", place_.round);
-        number("fit", place_.fit);
-        number("fit.epochs", place_.fit_epochs);
-        number("fit.steps", place_.fit_steps);
-        number("fit.stopped", std::ranges::any_of(parts_, [](const saved_part& part) {
-                   return part.stopped != 0;
-               }));
-        file.note("seed", std::to_string(seed));
-        number("world_size", through_.size());
-        number("data.own_share", place_.own);
-        std::string examples, shares;
-        for (const saved_part& part : parts_) {
-            examples.append(examples.empty() ? "" : " ").append(std::to_string(part.examples));
-            shares.append(shares.empty() ? "" : " ").append(std::to_string(part.of_this_rank));
-        }
-        file.note("data.examples", examples);
-        file.note("data.examples_of_ranks", shares);
-        file.note("configuration", configuration);
-        file.note("configuration.digest",
-                  checkpoint::hex(checkpoint::digest_of(std::as_bytes(std::span(configuration)))));
-        file.add("parameters", fields_.parameters, parts_[0].parameters);
-        file.add("state", fields_.alike, parts_[0].alike);
-        for (int rank = 0; rank < through_.size(); ++rank) {
-            const saved_part& part = parts_[static_cast<std::size_t>(rank)];
-            file.add(checkpoint::buffers_section(rank), fields_.buffers, part.buffers);
-            file.add(checkpoint::own_section(rank), fields_.apart, part.apart);
-        }
-        return file.finish();
-    }
+    checkpoint::file_header plan(const std::string& configuration, std::uint64_t seed) const;
 
     /// A file that has failed goes on being given what comes: the others must not wait.
     template <checkpoint::file_system Files>
@@ -313,10 +210,7 @@ private:
             }
     }
 
-    void hand_over() {
-        for (const auto* part : {&fields_.buffers, &fields_.apart})
-            for (const saved_field& field : *part) send_to(through_, 0, field.memory, label(2));
-    }
+    void hand_over();
 
     transport_ref through_;
     const saved_fields& fields_;
@@ -329,4 +223,6 @@ private:
 
 #ifndef SOTTO_SEPARATE_COMPILATION
 #include "sotto/trainer/detail/checkpointing/saving.ipp"
+#include "sotto/checkpoint/detail/saved_fields.hpp"
+#include "sotto/collectives/detail/plan.hpp"
 #endif
