@@ -105,8 +105,7 @@ TEST_CASE_TEMPLATE_DEFINE("broadcast gives everybody the root's values, of any t
             for (int root = 0; root < world; ++root)
                 for (const std::size_t n : {0u, 1u, 200000u}) {
                     broadcast<> floats(t, static_cast<std::int64_t>(n), root);
-                    broadcast<std::byte> characters(t, static_cast<std::int64_t>(n),
-                                                              root);
+                    broadcast<std::byte> characters(t, static_cast<std::int64_t>(n), root);
                     std::vector<float> values(n);
                     std::vector<std::byte> text(n);
                     if (t.rank() == root) {

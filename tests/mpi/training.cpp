@@ -98,8 +98,7 @@ TEST_CASE("an asynchronous parameter server of its own ends, and all ranks hold 
     CHECK(run_over_mpi(world_size(), [&](mpi& t) {
               auto held = train_by_server(t, strategy);
               auto of_server = held;
-              detail::collectives::broadcast<> same(t, static_cast<std::int64_t>(held.size()),
-                                                       0);
+              detail::collectives::broadcast<> same(t, static_cast<std::int64_t>(held.size()), 0);
               same.start(std::span<float>(of_server), {40, 0, 0});
               detail::collectives::run(t, same);
               CHECK(held == of_server);

@@ -115,7 +115,6 @@ static_assert(sotto::detail::encodes<only_encodes> && !sotto::detail::decodes<on
 static_assert(!sotto::optimizer<least_compressor> && !sotto::compressor<least_optimizer>);
 static_assert(!sotto::strategy<least_optimizer>);
 
-
 using least_all_reduce = sotto::all_reduce<least_optimizer, least_compressor>;
 
 template <class Strategy, class Transport>

@@ -66,9 +66,9 @@ struct ring {
 
     auto bind(transport_ref through, std::int64_t size_max,
               wire::value_format format = wire::value_format::fp32) const {
-        return ring_all_reduce(
-            through, detail::collectives::ring_plan(through.rank(), through.size()), size_max,
-            format);
+        return ring_all_reduce(through,
+                               detail::collectives::ring_plan(through.rank(), through.size()),
+                               size_max, format);
     }
 };
 

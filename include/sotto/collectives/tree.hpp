@@ -79,9 +79,9 @@ struct tree {
 
     auto bind(transport_ref through, std::int64_t size_max,
               wire::value_format format = wire::value_format::fp32) const {
-        return tree_all_reduce(
-            through, detail::collectives::tree_plan(through.rank(), through.size()), size_max,
-            format);
+        return tree_all_reduce(through,
+                               detail::collectives::tree_plan(through.rank(), through.size()),
+                               size_max, format);
     }
 };
 

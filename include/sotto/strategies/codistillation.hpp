@@ -78,8 +78,7 @@ struct codistillation {
 
     auto bind(const layout& tensors, transport_ref through) const {
         static_assert(
-            detail::exchanges_predictions<Exchange> ||
-                detail::teacher_exchange<Exchange>,
+            detail::exchanges_predictions<Exchange> || detail::teacher_exchange<Exchange>,
             "codistillation: the third policy must be a teacher_exchange, such as "
             "checkpoint_exchange{} or transport_exchange{}, or prediction_exchange{}: it needs "
             "bind(meeting_place) with "

@@ -95,8 +95,7 @@ struct compressed_pairs {
     static constexpr bool in_step = true;
 
     auto bind(const layout& tensors, transport_ref through) const {
-        return detail::random_pairs_state<Compressor>(pairs, tensors, through,
-                                                                 compressor);
+        return detail::random_pairs_state<Compressor>(pairs, tensors, through, compressor);
     }
     void describe(auto&& field) const {
         field("compressor", compressor);

@@ -150,7 +150,7 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 /// asks models for more than gradients: they must be predictors.
 template <class S, class Model = detail::probe_model>
 concept strategy = requires(strategy_state<S>& state, const detail::epoch_plan& plan,
-             detail::task<Model>& job, std::span<float> parameters) {
+                            detail::task<Model>& job, std::span<float> parameters) {
     { S::synchronous } -> std::convertible_to<bool>;
     { state.share() } -> std::convertible_to<detail::data::share>;
     { state.begin_epoch(plan) } -> std::convertible_to<detail::epoch_agreement>;

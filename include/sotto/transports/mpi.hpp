@@ -41,7 +41,6 @@ public:
     /// The same of the ranks of another communicator.
     static mpi join(MPI_Comm among, const mpi_options& options = {});
 
-
     detail::mpi::native_barrier* native_barrier() { return make<detail::mpi::native_barrier>({}); }
     detail::mpi::native_broadcast* native_broadcast(std::int64_t bytes_max, int root);
     detail::mpi::native_all_gather* native_all_gather(std::int64_t bytes_max);

@@ -133,8 +133,7 @@ TEST_CASE("messages without content cost what others do, and touch no memory") {
         const detail::simulated_run run = run_simulated(4, {.dead_after = {}}, [&](simulated& t) {
             std::vector<float> memory(real ? 1'000'000 : 0);
             const auto values = real ? std::span<float>(memory) : without_content(1'000'000);
-            collectives::all_reduce sum(t, 1'000'000,
-                                                   detail::collectives::algorithm::ring);
+            collectives::all_reduce sum(t, 1'000'000, detail::collectives::algorithm::ring);
             const time_point start = t.now();
             sum.start(values, {1, 0, 0});
             detail::collectives::run(t, sum);

@@ -27,8 +27,8 @@ class all_gather_parts : public planned<all_gather_plan, Value> {
 public:
     /// For at most so many values.
     all_gather_parts(transport_ref through, std::int64_t size_max)
-        : planned<all_gather_plan, Value>(
-              through, all_gather_plan(through.rank(), through.size()), size_max),
+        : planned<all_gather_plan, Value>(through, all_gather_plan(through.rank(), through.size()),
+                                          size_max),
           rank_(through.rank()),
           world_(through.size()) {}
 

@@ -45,20 +45,17 @@ public:
     std::int64_t size_max() const noexcept { return size_max_; }
 
     void start(std::span<Value> values, tag label) {
-        
-            if (native_) {
-                if (static_cast<std::int64_t>(values.size()) > size_max_)
-                    throw invalid_option("broadcast: " + std::to_string(values.size()) +
-                                         " values, but bound for at most " +
-                                         std::to_string(size_max_));
-                return native_.start(std::as_writable_bytes(values));
-            }
+        if (native_) {
+            if (static_cast<std::int64_t>(values.size()) > size_max_)
+                throw invalid_option("broadcast: " + std::to_string(values.size()) +
+                                     " values, but bound for at most " + std::to_string(size_max_));
+            return native_.start(std::as_writable_bytes(values));
+        }
         messages_->start(values, label);
     }
 
     bool advance() {
-        
-            if (native_) return native_.advance();
+        if (native_) return native_.advance();
         return messages_->advance();
     }
 

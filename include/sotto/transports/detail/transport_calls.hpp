@@ -91,20 +91,20 @@ constexpr transport_calls calls_of_transport() {
         .size = [](const void* t) { return static_cast<const T*>(t)->size(); },
         .send = [](void* t, int to, tag label,
                    byte_view out) { return static_cast<T*>(t)->send(to, label, out); },
-        .receive = [](void* t, int from, tag label,
-                      mutable_byte_view in) { return static_cast<T*>(t)->receive(from, label, in); },
+        .receive =
+            [](void* t, int from, tag label, mutable_byte_view in) {
+                return static_cast<T*>(t)->receive(from, label, in);
+            },
         .poll = [](void* t, request r) { return static_cast<T*>(t)->poll(r); },
         .wait = [](void* t, request r) { return static_cast<T*>(t)->wait(r); },
         .activity = [](void* t) { return static_cast<T*>(t)->activity(); },
         .await = [](void* t, std::uint64_t seen) { static_cast<T*>(t)->await(seen); },
         .agree = [](void* t, bool vote) { return static_cast<T*>(t)->agree(vote); },
         .withdraw = [](void* t) noexcept { static_cast<T*>(t)->withdraw(); },
-        .fail = [](void* t, std::string_view cause, errc kind) noexcept {
-            fail_as(*static_cast<T*>(t), cause, kind);
-        },
-        .blame = [](void* t, int rank, const std::string& cause, errc code) {
-            detail::blame(*static_cast<T*>(t), rank, cause, code);
-        },
+        .fail = [](void* t, std::string_view cause,
+                   errc kind) noexcept { fail_as(*static_cast<T*>(t), cause, kind); },
+        .blame = [](void* t, int rank, const std::string& cause,
+                    errc code) { detail::blame(*static_cast<T*>(t), rank, cause, code); },
         .at = [](void* t, peer_failure::occasion where) { static_cast<T*>(t)->at(where); },
         .reserve = [](void* t, std::int64_t count) { static_cast<T*>(t)->reserve(count); },
         .now = [](const void* t) { return static_cast<const T*>(t)->now(); },

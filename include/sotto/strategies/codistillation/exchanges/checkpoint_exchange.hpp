@@ -59,9 +59,7 @@ struct checkpoint_exchange {
         return detail::checkpoint::models_folder(folder, group);
     }
 
-    auto bind(const detail::meeting_place& place) const {
-        return state(*this, place.groups);
-    }
+    auto bind(const detail::meeting_place& place) const { return state(*this, place.groups); }
 
     void describe(auto&& field) const {
         field("folder", folder.string());

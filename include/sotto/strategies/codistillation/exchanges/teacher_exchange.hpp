@@ -18,8 +18,8 @@ namespace sotto {
 
 /// What an exchange of models becomes on the one rank that speaks for its group.
 template <class E>
-using exchange_state = decltype(std::declval<const E&>().bind(
-    std::declval<const detail::meeting_place&>()));
+using exchange_state =
+    decltype(std::declval<const E&>().bind(std::declval<const detail::meeting_place&>()));
 
 }  // namespace sotto
 

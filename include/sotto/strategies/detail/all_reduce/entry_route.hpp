@@ -77,9 +77,7 @@ public:
     auto bind(transport_ref through, std::int64_t size) const {
         return asked_.bind(through, size, entries_max_, format_);
     }
-    auto bind(transport_ref through) const {
-        return bind(through, size_);
-    }
+    auto bind(transport_ref through) const { return bind(through, size_); }
 
 private:
     bool is_dense(std::int64_t entries) const noexcept {

@@ -54,8 +54,9 @@ public:
 
     /// `gives`: of each host, whether any rank of it has a gradient in the round under way.
     template <class Options>
-    host_lane(const tensor& t, const Options& options, const state& compressor, transport_ref through,
-              const std::vector<std::uint8_t>& gives, shared* group = nullptr)
+    host_lane(const tensor& t, const Options& options, const state& compressor,
+              transport_ref through, const std::vector<std::uint8_t>& gives,
+              shared* group = nullptr)
         : tensor_(t), hosts_(through, options.collective) {
         if (compressing::waits_for_all(compressor))
             throw invalid_option(

@@ -45,7 +45,8 @@ class lane {
                                               Collective, collectives::all_gather>;
     using sum_options = std::conditional_t<collectives::summing<Collective>, Collective,
                                            sotto::collectives::automatic>;
-    using gathering = decltype(std::declval<gather_options>().bind(std::declval<transport_ref>(), 0));
+    using gathering =
+        decltype(std::declval<gather_options>().bind(std::declval<transport_ref>(), 0));
     using summing = decltype(std::declval<sum_options>().bind(std::declval<transport_ref>(), 0));
 
     using route = entry_route<Compressor, Collective>;
@@ -54,8 +55,7 @@ class lane {
                   "all_reduce: collectives::sparse_reduce_scatter needs a sparse compressor that "
                   "takes entries back and does not keep the sum of all messages by itself");
     using reselection =
-        std::conditional_t<reselects, collectives::sparse_all_reduce,
-                           std::monostate>;
+        std::conditional_t<reselects, collectives::sparse_all_reduce, std::monostate>;
 
     enum class way : std::uint8_t { nothing, sum, gather, reselection, dense };
 

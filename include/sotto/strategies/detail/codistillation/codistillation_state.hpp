@@ -438,8 +438,7 @@ private:
     }
 
     void give(mutable_byte_view values, tag label) {
-        collectives::broadcast<std::byte> all(
-            together_, static_cast<std::int64_t>(values.size()));
+        collectives::broadcast<std::byte> all(together_, static_cast<std::int64_t>(values.size()));
         all.start(values, label);
         collectives::run(together_, all);
     }

@@ -16,7 +16,7 @@ struct meeting_place {
     std::vector<int> teachers;  // groups whose models are wanted here, at some time or other
     std::vector<int> students;  // groups that want this one's
     const layout& tensors;      // of the model
-    transport_ref world;           // over which groups meet
+    transport_ref world;        // over which groups meet
     std::vector<int> leaders;  // the ranks that speak for each group; none where groups are jobs of
                                // their own
 };

@@ -75,8 +75,8 @@ public:
     ///   squares   of this rank's gradient; nothing where it had no data
     ///   measure   tells the exact distance, where it is asked for
     template <class Measure>
-    bool wants_another(const mixing_rounds<Options>& mixing,
-                       std::optional<double> squares, consensus_report& found, Measure measure) {
+    bool wants_another(const mixing_rounds<Options>& mixing, std::optional<double> squares,
+                       consensus_report& found, Measure measure) {
         consensus_reading now{.where = asked_,
                               .learning_rate = rate_,
                               .rounds = static_cast<int>(found.rounds),

@@ -96,7 +96,7 @@ public:
                      });
         is_checked_ = true;
         through_.charge({.bytes = 24.0 * static_cast<double>(tensors_.size()) *
-                                   static_cast<double>(into_.size() + 1)});
+                                  static_cast<double>(into_.size() + 1)});
     }
 
     /// Copies become what all ranks have them for after the round that was checked, if there was

@@ -245,7 +245,7 @@ private:
             (void)answers_.pop_complete();
             if (offers_.empty() && others_go_on())
                 offers_.push(through_.receive(any_rank, offers_label(),
-                                               std::as_writable_bytes(std::span(offer_))));
+                                              std::as_writable_bytes(std::span(offer_))));
             if (!answers_.empty()) return;  // what it is sent from is still on its way
             const auto came = offers_.pop_complete();
             if (!came) return;

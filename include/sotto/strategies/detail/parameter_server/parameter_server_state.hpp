@@ -309,7 +309,7 @@ private:
         // The gradient is weighed and encoded, what is remembered of it read and written.
         const double all = static_cast<double>(std::max<std::int64_t>(tensors_.size(), 1));
         through_.charge({.bytes = 8.0 * share + 2.0 * remembered_ * share / all +
-                                   static_cast<double>(message.size())});
+                                  static_cast<double>(message.size())});
         links_[s].push({.kind = wire::push_kind::gradient,
                         .round = static_cast<std::uint64_t>(rounds_),
                         .epoch = epoch,

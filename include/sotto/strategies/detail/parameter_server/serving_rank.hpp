@@ -412,8 +412,8 @@ private:
         ++saves_->failed;
         saves_->failure = kept_->problem();
         remarks::of_files(through_).say("what the server held after step " + std::to_string(step) +
-                                         " was not saved: " + kept_->problem() +
-                                         "; training goes on");
+                                        " was not saved: " + kept_->problem() +
+                                        "; training goes on");
     }
 
     void answer_all(time_point now) {

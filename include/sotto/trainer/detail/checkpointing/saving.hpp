@@ -32,6 +32,8 @@
 #include "sotto/trainer/detail/checkpointing/run_place.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
+#include "sotto/checkpoint/detail/saved_fields.hpp"
+#include "sotto/collectives/detail/plan.hpp"
 
 namespace sotto::detail {
 
@@ -223,6 +225,4 @@ private:
 
 #ifndef SOTTO_SEPARATE_COMPILATION
 #include "sotto/trainer/detail/checkpointing/saving.ipp"
-#include "sotto/checkpoint/detail/saved_fields.hpp"
-#include "sotto/collectives/detail/plan.hpp"
 #endif

@@ -45,8 +45,8 @@ template <class Use>
 void in_a_world(Use use) {
     run_in_process(1, [&](in_process& world) {
         use([&](const auto& options, int group = 0) {
-            return options.bind(detail::meeting_place{
-                {group, 2}, {1 - group}, {1 - group}, tensors, world, {}});
+            return options.bind(
+                detail::meeting_place{{group, 2}, {1 - group}, {1 - group}, tensors, world, {}});
         });
     });
 }

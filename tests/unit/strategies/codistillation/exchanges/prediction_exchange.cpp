@@ -225,9 +225,8 @@ TEST_CASE("groups of unlike size, or of other batches, are refused") {
                        [](auto& world) {
                            const int own = world.rank();
                            const layout none;
-                           auto exchange = prediction_exchange{}.bind(
-                               detail::meeting_place{
-                                   {own, 2}, {1 - own}, {1 - own}, none, world, {0, 1}});
+                           auto exchange = prediction_exchange{}.bind(detail::meeting_place{
+                               {own, 2}, {1 - own}, {1 - own}, none, world, {0, 1}});
                            const std::vector<float> logits(4);
                            exchange.exchange(logits, std::array{0, own}, 0, std::array{1 - own},
                                              std::array{1 - own},

@@ -118,9 +118,9 @@ struct served_two {
 
     handed_in t;
     layout tensors = one_number();
-    detail::serving_rank<options> server{options{.servers = {.dedicated = true}},
-                                                    tensors, detail::shards_of(tensors, 1)[0],
-                                                    detail::server_roles(1, true, 0, 3), t};
+    detail::serving_rank<options> server{options{.servers = {.dedicated = true}}, tensors,
+                                         detail::shards_of(tensors, 1)[0],
+                                         detail::server_roles(1, true, 0, 3), t};
 
     served_two() {
         server.survive({});
