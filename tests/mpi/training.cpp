@@ -145,7 +145,7 @@ TEST_CASE("pairs that mix when they like all end, and their mean is that of all-
               trainer trainer{model, strategy, t, {.batch_size = work.batch_size, .seed = 1}};
               trainer.fit(numbered{work.examples}, epochs{2});
               std::vector<float> sum(trainer.parameters().begin(), trainer.parameters().end());
-              collectives::all_reduce all(t, std::ssize(sum));
+              detail::collectives::all_reduce all(t, std::ssize(sum));
               all.start(sum, {40, 1, 0});
               detail::collectives::run(t, all);
               for (std::size_t i = 0; i < sum.size(); ++i)

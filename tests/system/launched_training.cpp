@@ -49,7 +49,7 @@ std::string train(auto& transport, int victim = -1) {
 
 /// A job of this program's case for ranks, and what it printed to both.
 struct launched {
-    std::optional<detail::launch::ending> failure;
+    std::optional<sotto::detail::launch::ending> failure;
     std::vector<std::string> lines;
 
     explicit launched(const char* victim) {

@@ -212,7 +212,7 @@ TEST_CASE("many operations are under way at once, started and advanced in any or
     constexpr int world = 4;
     constexpr std::uint32_t operations = 24;
     run_in_process(world, {.disturb = yield_at_random}, [&](in_process& t) {
-        std::vector<collectives::all_reduce> sums;
+        std::vector<detail::collectives::all_reduce> sums;
         std::vector<std::vector<float>> values, expected;
         const auto algorithm_of = [](std::uint32_t i) { return static_cast<algorithm>(i % 4); };
         for (std::uint32_t i = 0; i < operations; ++i) {
@@ -323,7 +323,7 @@ TEST_CASE("nothing is allocated after the first round") {
     if (!support::allocation_count::works) return;
     run_in_process(3, [](in_process& t) {
         for (const auto format : every_format) {
-            std::vector<collectives::all_reduce> sums;
+            std::vector<detail::collectives::all_reduce> sums;
             std::vector<std::vector<float>> values;
             for (const auto which : every_algorithm)
                 for (const std::int64_t n : {5, 300, 20000}) {

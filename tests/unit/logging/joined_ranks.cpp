@@ -135,7 +135,7 @@ TEST_CASE("runs with a server beside each other are told as much as, and not com
     second.total.bytes_sent *= 1.3;
     CHECK(has(page({first, second}), "<b>1.3\u202f× as much</b> as <b>served</b>"));
     CHECK(has(text, "of gradients that go to a server nothing is"));
-    CHECK_FALSE(detail::reporting::advice_from(std::vector{first, second}, {}));
+    CHECK_FALSE(sotto::detail::reporting::advice_from(std::vector{first, second}, {}));
 }
 
 TEST_CASE("a worker that came again is joined with the others, with all it did") {

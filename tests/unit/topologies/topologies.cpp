@@ -72,7 +72,7 @@ TEST_CASE("second singular values and p are those of the literature, to the last
     const auto is_as_in = [](const auto& topology, int size, double lambda, double p) {
         CAPTURE(size);
         auto state = topology.bind(size);
-        const detail::topologies::mixing_summary found = summary_of(state);
+        const sotto::detail::topologies::mixing_summary found = summary_of(state);
         CHECK(std::abs(found.second_singular_value - lambda) < 5e-5);
         CHECK(std::abs(found.p() - p) < (p < 0.1 ? 5e-5 : 5e-4));
     };
@@ -276,7 +276,7 @@ TEST_CASE("what is lazy halves links, and has no eigenvalue below 0") {
 TEST_CASE(
     "a summary names period, links and singular value, and what is no mixing matrix is refused") {
     auto ring16 = ring{}.bind(16);
-    const detail::topologies::mixing_summary found = summary_of(ring16);
+    const sotto::detail::topologies::mixing_summary found = summary_of(ring16);
     CHECK(found.ranks == 16);
     CHECK(found.period == 1);
     CHECK(found.degree == 2);

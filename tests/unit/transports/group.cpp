@@ -48,10 +48,10 @@ private:
     in_process* inner_;
 };
 
-static_assert(ballot_transport<in_process>);
-static_assert(ballot_transport<metered<in_process>>);
-static_assert(ballot_transport<group>);
-static_assert(transport<without_ballots> && !ballot_transport<without_ballots>);
+static_assert(detail::ballot_transport<in_process>);
+static_assert(detail::ballot_transport<metered<in_process>>);
+static_assert(detail::ballot_transport<group>);
+static_assert(transport<without_ballots> && !detail::ballot_transport<without_ballots>);
 
 // Every color forms a group, numbered in the order of the world, whose messages and votes are its
 // own.

@@ -15,18 +15,18 @@ using std::chrono::seconds;
 namespace {
 
 const time_point start{};
-const detail::launch::patience three_and_four{.until_terminate = seconds(3),
+const sotto::detail::launch::patience three_and_four{.until_terminate = seconds(3),
                                               .until_kill = seconds(4)};
 
 // As Linux codes it.
-detail::launch::ending exited(int rank, int status) {
+sotto::detail::launch::ending exited(int rank, int status) {
     return {rank, status << 8};
 }
-detail::launch::ending killed(int rank, int signal) {
+sotto::detail::launch::ending killed(int rank, int signal) {
     return {rank, signal};
 }
 
-void end(supervision& ranks, const detail::launch::ending& one, time_point now) {
+void end(sotto::detail::launch::supervision& ranks, const sotto::detail::launch::ending& one, time_point now) {
     ranks.ended(std::array{one}, now);
 }
 
@@ -43,7 +43,7 @@ TEST_CASE("an ending says who and how, and what a shell would return") {
 }
 
 TEST_CASE("ranks that end well are nobody's business") {
-    supervision ranks(2, three_and_four);
+    sotto::detail::launch::supervision ranks(2, three_and_four);
     end(ranks, exited(1, 0), start);
     CHECK(ranks.running() == 1);
     CHECK_FALSE(ranks.next());
@@ -54,7 +54,7 @@ TEST_CASE("ranks that end well are nobody's business") {
 }
 
 TEST_CASE("when a rank fails the others are left in peace for a while, then asked, then killed") {
-    supervision ranks(3, three_and_four);
+    sotto::detail::launch::supervision ranks(3, three_and_four);
     end(ranks, exited(1, 5), start);
     CHECK(ranks.first_failure()->rank == 1);
     CHECK(ranks.next() == start + seconds(3));
@@ -68,7 +68,7 @@ TEST_CASE("when a rank fails the others are left in peace for a while, then aske
 }
 
 TEST_CASE("where ranks are to keep going one that fails is told, and the others left alone") {
-    supervision ranks(3, three_and_four, true);
+    sotto::detail::launch::supervision ranks(3, three_and_four, true);
     end(ranks, killed(1, SIGKILL), start);
     CHECK(ranks.first_failure()->exit_status() == 137);
     CHECK_FALSE(ranks.next());
@@ -80,7 +80,7 @@ TEST_CASE("where ranks are to keep going one that fails is told, and the others 
 }
 
 TEST_CASE("later failures change neither who was first nor when the others are asked") {
-    supervision ranks(3, three_and_four);
+    sotto::detail::launch::supervision ranks(3, three_and_four);
     end(ranks, exited(1, 5), start);
     end(ranks, killed(0, SIGSEGV), start + seconds(2));
     CHECK(ranks.first_failure()->text() == "rank 1 ended with exit status 5");
@@ -90,17 +90,17 @@ TEST_CASE("later failures change neither who was first nor when the others are a
 }
 
 TEST_CASE("of those that ended together the one that a signal ended was first") {
-    supervision ranks(4, three_and_four);
+    sotto::detail::launch::supervision ranks(4, three_and_four);
     ranks.ended(std::array{exited(0, 0), exited(1, 1), killed(2, SIGKILL), killed(3, SIGABRT)},
                 start);
     CHECK(ranks.first_failure()->rank == 2);
-    supervision others(3, three_and_four);
+    sotto::detail::launch::supervision others(3, three_and_four);
     others.ended(std::array{exited(0, 0), exited(1, 1), exited(2, 3)}, start);
     CHECK(others.first_failure()->rank == 1);
 }
 
 TEST_CASE("a rank that a signal ended is the first also where another's end was told sooner") {
-    supervision ranks(4, three_and_four);
+    sotto::detail::launch::supervision ranks(4, three_and_four);
     end(ranks, exited(1, 1), start);
     end(ranks, killed(3, SIGABRT), start + milliseconds(5));  // as std::terminate does of a failure
     CHECK(ranks.first_failure()->rank == 1);
@@ -112,7 +112,7 @@ TEST_CASE("a rank that a signal ended is the first also where another's end was 
 }
 
 TEST_CASE("supervision: a rank ends with 3, another otherwise -> the other is the cause") {
-    supervision ranks(4, three_and_four);
+    sotto::detail::launch::supervision ranks(4, three_and_four);
     end(ranks, exited(0, 3), start);
     CHECK(ranks.first_failure()->rank == 0);
     end(ranks, exited(2, 3), start + milliseconds(5));
@@ -123,18 +123,18 @@ TEST_CASE("supervision: a rank ends with 3, another otherwise -> the other is th
     CHECK(ranks.first_failure()->rank == 1);
     CHECK(ranks.next() == start + seconds(3));
 
-    supervision together(3, three_and_four);
+    sotto::detail::launch::supervision together(3, three_and_four);
     together.ended(std::array{exited(0, 3), exited(1, 5), killed(2, SIGABRT)}, start);
     CHECK(together.first_failure()->rank == 1);
 }
 
 TEST_CASE("supervision: a rank ended with 3, others much later -> it stays the first") {
-    supervision keeps_going(3, three_and_four, true);
+    sotto::detail::launch::supervision keeps_going(3, three_and_four, true);
     end(keeps_going, exited(0, 3), start);
     end(keeps_going, exited(1, 1), start + seconds(3) + duration(1));
     CHECK(keeps_going.first_failure()->rank == 0);
 
-    supervision told(3, three_and_four);
+    sotto::detail::launch::supervision told(3, three_and_four);
     end(told, exited(0, 3), start);
     CHECK(told.due(start + seconds(3)) == SIGTERM);
     end(told, exited(1, 1), start + seconds(3));  // perhaps because of the signal
@@ -142,13 +142,13 @@ TEST_CASE("supervision: a rank ended with 3, others much later -> it stays the f
 }
 
 TEST_CASE("a rank that is ended by the signal it was sent is no cause") {
-    const detail::launch::patience none{.until_terminate = seconds(0), .until_kill = seconds(0)};
-    supervision ranks(2, none);
+    const sotto::detail::launch::patience none{.until_terminate = seconds(0), .until_kill = seconds(0)};
+    sotto::detail::launch::supervision ranks(2, none);
     end(ranks, exited(1, 1), start);
     CHECK(ranks.due(start) == SIGTERM);
     end(ranks, killed(0, SIGTERM), start);
     CHECK(ranks.first_failure()->rank == 1);
-    supervision told(2, three_and_four);
+    sotto::detail::launch::supervision told(2, three_and_four);
     end(told, exited(1, 1), start);
     CHECK(told.told(SIGINT) == SIGINT);
     end(told, killed(0, SIGINT), start);
@@ -156,7 +156,7 @@ TEST_CASE("a rank that is ended by the signal it was sent is no cause") {
 }
 
 TEST_CASE("a signal is passed on and waited for; the second one kills") {
-    supervision ranks(2, three_and_four);
+    sotto::detail::launch::supervision ranks(2, three_and_four);
     CHECK(ranks.told(SIGINT) == SIGINT);
     CHECK_FALSE(ranks.next());  // they may save what they have
     CHECK(ranks.told(SIGTERM) == SIGKILL);
@@ -166,7 +166,7 @@ TEST_CASE("a signal is passed on and waited for; the second one kills") {
 }
 
 TEST_CASE("a rank that a passed signal ended is a failure, for which the others are not hurried") {
-    supervision ranks(2, three_and_four);
+    sotto::detail::launch::supervision ranks(2, three_and_four);
     CHECK(ranks.told(SIGINT) == SIGINT);
     end(ranks, killed(0, SIGINT), start);
     CHECK(ranks.first_failure()->exit_status() == 130);
@@ -176,7 +176,7 @@ TEST_CASE("a rank that a passed signal ended is a failure, for which the others 
 }
 
 TEST_CASE("a signal that comes after a failure changes nothing about it, a second one does") {
-    supervision ranks(3, three_and_four);
+    sotto::detail::launch::supervision ranks(3, three_and_four);
     end(ranks, exited(0, 1), start);
     CHECK(ranks.told(SIGINT) == SIGINT);
     CHECK(ranks.due(start + seconds(3)) == SIGTERM);
@@ -186,7 +186,7 @@ TEST_CASE("a signal that comes after a failure changes nothing about it, a secon
 }
 
 TEST_CASE("supervision: a rank's output is incomplete -> the others go on") {
-    supervision ranks(3, three_and_four);
+    sotto::detail::launch::supervision ranks(3, three_and_four);
     end(ranks, exited(1, 4), start);
     CHECK(exited(1, 4).lacks_output());
     CHECK_FALSE(killed(1, 4).lacks_output());

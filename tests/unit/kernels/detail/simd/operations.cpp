@@ -13,7 +13,7 @@
 #include "sotto/kernels/instruction_set.hpp"
 
 namespace kernels = sotto::kernels;
-using detail::kernels::instruction_set;
+using sotto::detail::kernels::instruction_set;
 
 namespace {
 

@@ -101,7 +101,7 @@ struct by_hand {
     bool agree(bool vote) { return vote; }
     void withdraw() noexcept {}
     void fail(std::string_view) noexcept {}
-    void at(occasion) {}
+    void at(peer_failure::occasion) {}
     void reserve(std::int64_t) {}
     time_point now() const { return {}; }
     void charge(work) {}

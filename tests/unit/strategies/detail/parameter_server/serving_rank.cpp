@@ -65,7 +65,7 @@ struct handed_in {
     bool agree(bool vote) { return vote; }
     void withdraw() noexcept {}
     void fail(std::string_view) noexcept {}
-    void at(occasion) {}
+    void at(peer_failure::occasion) {}
     void reserve(std::int64_t) {}
     traffic counters() const { return {}; }
 };
