@@ -166,7 +166,7 @@ chosen_exchange exchange_of(const settings& s, const std::string& folder) {
     if (s.exchange == "transport") return {s.exchange, transport_exchange<>{}};
     if (s.exchange == "fp16") return {s.exchange, transport_exchange{fp16{}}};
     if (s.exchange == "top-k") return {s.exchange, transport_exchange{top_k{.density = s.density}}};
-    return {s.exchange, checkpoint_exchange<>{.folder = folder}};
+    return {s.exchange, checkpoint_exchange{.folder = folder}};
 }
 
 /// How good a group's model is on digits whose labels are all right.

@@ -250,7 +250,7 @@ nlohmann::json study(const settings& s, auto make_model, const Data& examples, c
             students.push_back(
                 train<Model>(alone,
                              codistillation{inner_of(s), forward_kl{},
-                                            finished_models<>{.folder = folder, .count = 2},
+                                            finished_models{.folder = folder, .count = 2},
                                             alone.groups, constant_weight{.weight = s.weight}},
                              make_model, examples, unseen, seed));
         }

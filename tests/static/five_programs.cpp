@@ -60,7 +60,7 @@ void fourth_program(const sotto::data::labelled_set& digits) {
 void fifth_program(const sotto::data::labelled_set& digits) {
     over_tcp(sotto::codistillation{sotto::all_reduce{sotto::sgd{}, sotto::dgc{}},
                                    sotto::soft_cross_entropy{},
-                                   sotto::checkpoint_exchange<>{.folder = "teachers"},
+                                   sotto::checkpoint_exchange{.folder = "teachers"},
                                    {.count = 2, .every = 50, .burn_in = 1000}},
              digits);
 }

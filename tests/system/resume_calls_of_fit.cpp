@@ -84,8 +84,8 @@ void check_every_kill(Program program) {
     }
 }
 
-checkpoints<memory_files> into(memory_files files,
-                               checkpoints<memory_files>::options options = {}) {
+checkpoints into(memory_files files,
+                               checkpoints::options options = {}) {
     options.on_failure = nullptr;
     return checkpoints{"run", options, files};
 }

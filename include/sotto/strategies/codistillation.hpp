@@ -47,7 +47,7 @@ namespace sotto {
 ///   source  Anil et al. 2018, Large scale distributed neural network training through online
 ///           distillation, arXiv:1804.03235
 template <class GroupStrategy, class Loss = soft_cross_entropy,
-          class Exchange = checkpoint_exchange<>, class Weight = constant_weight>
+          class Exchange = checkpoint_exchange, class Weight = constant_weight>
 struct codistillation {
     static_assert(distillation_loss<Loss>,
                   "codistillation: the second policy must be a distillation_loss: it needs "

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/job_name.hpp"
 #include "sotto/core/detail/files/absolute_path.hpp"
 #include "sotto/core/errors.hpp"
@@ -44,7 +44,6 @@ void complain_of_checkpoint(const checkpoint_report& report);
 ///           (another run's: they would be lost), or more tensors than a file's header can name.
 ///           io_failure, when `fit` begins: the folder cannot be made or read. mismatch: ranks that
 ///           should hold the same parameters or optimizer state do not
-template <detail::checkpoint::file_system Files = detail::checkpoint::posix_files>
 class checkpoints {
 public:
     /// When checkpoints are written, and how many stay.
@@ -70,7 +69,10 @@ public:
 
     /// Into this folder, which is made if it is not there. A relative path is that of the working
     /// directory now, whatever the program makes of it later.
-    explicit checkpoints(const std::filesystem::path& folder, options chosen = {}, Files files = {})
+    explicit checkpoints(const std::filesystem::path& folder) : checkpoints(folder, options()) {}
+    /// The same as chosen.
+    checkpoints(const std::filesystem::path& folder, options chosen,
+                detail::checkpoint::disk files = {})
         : folder_(detail::absolute_path(folder)),
           options_(std::move(chosen)),
           files_(std::move(files)) {
@@ -86,7 +88,7 @@ public:
     /// As they were given.
     const options& chosen() const noexcept { return options_; }
     /// By what the disk is reached.
-    Files files() const { return files_; }
+    detail::checkpoint::disk files() const { return files_; }
 
     /// Whether one is due where this many steps were done, and this many whole epochs if one just
     /// ended.
@@ -104,19 +106,16 @@ private:
 
     std::filesystem::path folder_;
     options options_;
-    Files files_;
+    detail::checkpoint::disk files_;
 };
-
-checkpoints(std::filesystem::path)->checkpoints<>;
-checkpoints(std::filesystem::path, checkpoints<>::options)->checkpoints<>;
 
 }  // namespace sotto
 
 namespace sotto::detail {
 template <class Extra>
 inline constexpr bool is_checkpoints = false;
-template <class Files>
-inline constexpr bool is_checkpoints<checkpoints<Files>> = true;
+template <>
+inline constexpr bool is_checkpoints<checkpoints> = true;
 }  // namespace sotto::detail
 
 #ifndef SOTTO_SEPARATE_COMPILATION

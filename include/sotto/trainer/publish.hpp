@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/checkpoint/detail/group_folders.hpp"
 #include "sotto/checkpoint/detail/published_model.hpp"
@@ -47,11 +47,10 @@ namespace sotto {
 ///           is; invalid_option: a group below 0, a keep below 1, an infinite label_loss, names
 ///           that cannot be written
 /// Returns the file, by its absolute path.
-template <class Model, class Strategy, class Transport,
-          detail::checkpoint::file_system Files = detail::checkpoint::posix_files>
+template <class Model, class Strategy, class Transport>
 std::filesystem::path publish(trainer<Model, Strategy, Transport>& from,
                               const std::filesystem::path& folder, int group,
-                              detail::publish_options options = {}, Files files = {}) {
+                              detail::publish_options options = {}, detail::checkpoint::disk files = {}) {
     require_option("publish", "group", group, detail::allowed::at_least(0));
     require_option("publish", "keep", options.keep, detail::allowed::at_least(1));
     if (!detail::is_nan(options.label_loss))

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -11,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/collectives/detail/broadcast.hpp"
 #include "sotto/collectives/detail/operation.hpp"
 #include "sotto/core/detail/memory/large_pages.hpp"
@@ -187,14 +188,14 @@ public:
     ///           differs. Nothing was changed then. What goes wrong later, while the state is
     ///           filled (the disk fails or the file changes, a rank fails), leaves it partly the
     ///           checkpoint's: `fit` and `evaluate` then throw io_failure until a resume succeeds
-    template <detail::checkpoint::file_system Files = detail::checkpoint::posix_files>
+    template <std::convertible_to<detail::checkpoint::disk> Files = detail::checkpoint::disk>
     resume_report resume(const std::filesystem::path& folder, resume_options options = {},
                          Files files = {}) {
         return restore(folder, true, options, files);
     }
 
     /// The same, but where there is no checkpoint at all it does nothing, and its report says so.
-    template <detail::checkpoint::file_system Files = detail::checkpoint::posix_files>
+    template <std::convertible_to<detail::checkpoint::disk> Files = detail::checkpoint::disk>
     resume_report resume_if_there(const std::filesystem::path& folder, resume_options options = {},
                                   Files files = {}) {
         return restore(folder, false, options, files);
@@ -468,9 +469,9 @@ private:
         return found;
     }
 
-    template <detail::checkpoint::file_system Files>
+    template <std::convertible_to<detail::checkpoint::disk> Files>
     resume_report restore(const std::filesystem::path& folder, bool required,
-                          const resume_options& options, Files& files) {
+                          const resume_options& options, const Files& files) {
         static_assert(saveable,
                       "resume: the strategy's ranks must train in step and its state must have "
                       "visit(field), which shows everything to be saved; so must a compressor with "

@@ -53,7 +53,7 @@ std::array<run_log, 4> train(const std::filesystem::path& folder, json_lines::op
         models::mlp model{784, 12, 10};
         const codistillation strategy{
             all_reduce<momentum_sgd>{momentum_sgd{.learning_rate = 0.05}}, soft_cross_entropy{},
-            checkpoint_exchange<>{.folder = folder / "meet", .in_background = false},
+            checkpoint_exchange{.folder = folder / "meet", .in_background = false},
             codistillation_groups{.every = 5}};
         trainer trainer{model, strategy, transport, {.batch_size = 10, .seed = 5}};
         json_lines log(folder / "run.jsonl", options);

@@ -16,7 +16,7 @@
 
 #include "sotto/checkpoint/detail/digest.hpp"
 #include "sotto/checkpoint/detail/file_header.hpp"
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/checkpoint/detail/parse_header.hpp"
 #include "sotto/checkpoint/detail/sections.hpp"
@@ -59,11 +59,10 @@ bool is_shortage(std::error_code why) noexcept;
 ///   errors  damaged: any bit flipped, any length cut or added, also where a tensor has changed
 ///           since it was checked; unreadable: the system would not open or read it; io_failure: it
 ///           lacks descriptors or memory
-template <file_system Files>
 class file_reader {
 public:
     /// Opens the file, reads all of it and compares digests.
-    file_reader(Files& files, std::filesystem::path path) : files_(files), path_(std::move(path)) {
+    file_reader(const disk& files, std::filesystem::path path) : files_(files), path_(std::move(path)) {
         std::error_code why;
         file_ = files_.open(path_, why);
         if (why) fail("open", why);
@@ -226,7 +225,7 @@ private:
         throw unreadable(text);
     }
 
-    Files& files_;
+    disk files_;
     std::filesystem::path path_;
     int file_ = -1;
     std::int64_t size_ = 0;
@@ -242,8 +241,8 @@ private:
 /// the one before it is tried. If it was removed meanwhile, a newer one is there: the folder is
 /// listed again. `listed`, where it is given, receives the steps of all checkpoints.
 ///   errors  io_failure: the folder cannot be listed; the process lacks descriptors or memory
-template <file_system Files, class Use>
-bool for_newest(Files& files, const std::filesystem::path& folder,
+template <class Use>
+bool for_newest(const disk& files, const std::filesystem::path& folder,
                 std::vector<refused_file>& refused, Use use,
                 std::vector<std::int64_t>* listed = nullptr) {
     constexpr int tries_max = 8;
@@ -282,9 +281,8 @@ bool for_newest(Files& files, const std::filesystem::path& folder,
 /// which are damaged, unreadable or of a later step, are in `refused` then. False where there is
 /// none. `listed` as for for_newest.
 ///   errors  as for_newest
-template <file_system Files>
-bool open_newest(Files& files, const std::filesystem::path& folder,
-                 std::optional<file_reader<Files>>& opened, std::vector<refused_file>& refused,
+inline bool open_newest(const disk& files, const std::filesystem::path& folder,
+                 std::optional<file_reader>& opened, std::vector<refused_file>& refused,
                  std::int64_t at_most = (std::numeric_limits<std::int64_t>::max)(),
                  std::vector<std::int64_t>* listed = nullptr) {
     const auto open = [&](std::int64_t step) {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "sotto/checkpoint/detail/digest.hpp"
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/checkpoint/detail/whole_file.hpp"
 #include "sotto/core/bytes.hpp"
@@ -34,7 +34,6 @@ namespace sotto::detail::checkpoint {
 ///           unfinished file is then removed, and what was in the folder is still there; where only
 ///           the last sync failed the new checkpoint is there too, but may not survive a loss of
 ///           power
-template <file_system Files>
 class file_writer {
 public:
     /// Locks the folder, which is made if it is not there, and begins the file of this step. `keep`
@@ -42,7 +41,7 @@ public:
     /// usable, none counts: damaged ones and newer ones are removed, unreadable ones stay.
     /// `why_not`, if there is one, answers why nothing may be written into the folder, which is
     /// then locked: before the file is begun, and again before it appears.
-    file_writer(Files& files, std::filesystem::path folder, std::int64_t step, std::int64_t keep,
+    file_writer(const disk& files, std::filesystem::path folder, std::int64_t step, std::int64_t keep,
                 std::vector<refused_file> refused = {}, std::function<std::string()> why_not = {})
         : files_(files),
           folder_(std::move(folder)),
@@ -151,12 +150,12 @@ private:
         }
     }
 
-    Files& files_;
+    disk files_;
     std::filesystem::path folder_, path_;
     std::int64_t step_, keep_;
     std::vector<refused_file> refused_;
     std::function<std::string()> why_not_;
-    std::optional<whole_file<Files>> file_;  // once the folder is this writer's
+    std::optional<whole_file> file_;  // once the folder is this writer's
     int lock_ = -1;
     bool locked_ = false;
     digester digest_;

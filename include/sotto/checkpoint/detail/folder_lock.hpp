@@ -5,18 +5,17 @@
 #include <utility>
 #include <algorithm>
 
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 
 namespace sotto::detail::checkpoint {
 
 /// Keeps a folder for this process alone, as file_system's lock does: until this ends, or the
 /// process, however it ends.
 ///   errors  `why`, as lock says; nothing is kept then
-template <file_system Files>
 class folder_lock {
 public:
     /// Waits for nobody: see file_system's lock.
-    folder_lock(Files files, const std::filesystem::path& folder, std::error_code& why)
+    folder_lock(disk files, const std::filesystem::path& folder, std::error_code& why)
         : files_(std::move(files)), lock_(files_.lock(folder, why)), held_(!why) {}
 
     /// The other one keeps nothing any more.
@@ -31,7 +30,7 @@ public:
     }
 
 private:
-    Files files_;
+    disk files_;
     int lock_;
     bool held_;
 };

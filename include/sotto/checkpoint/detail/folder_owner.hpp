@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/checkpoint/detail/job_name.hpp"
 #include "sotto/core/bytes.hpp"
@@ -128,7 +128,6 @@ public:
 ///   wire    text, see detail::owner_text
 ///   cost    a thread that wakes up every 10 s, reads the file and sets its time
 ///   errors  io_failure: the thread cannot be started. What the disk does wrong is answered
-template <file_system Files>
 class folder_owner final : public folder_claim {
 public:
     /// How a process of a claim is looked at; for tests, too.
@@ -136,7 +135,7 @@ public:
         std::function<sotto::detail::process_state(const sotto::detail::process_identity&)>;
 
     /// Of a folder that exists. Nothing is claimed yet.
-    folder_owner(Files files, const std::filesystem::path& folder, claimant who = {},
+    folder_owner(disk files, const std::filesystem::path& folder, claimant who = {},
                  looks_at look = sotto::detail::process_identity::state_of)
         : files_(std::move(files)),
           folder_(folder),
@@ -379,7 +378,7 @@ private:
         time_point since{};
     };
 
-    Files files_;
+    disk files_;
     std::filesystem::path folder_, path_;
     claimant who_;
     std::string own_text_;
@@ -397,8 +396,8 @@ private:
 /// known yet whether the folder's owner lives. `pauses`: whether this process waits between two
 /// attempts. A process that only takes part in an attempt waits within it. Each attempt must send
 /// messages or votes to the processes that wait for this one: else they count it as late.
-template <file_system Files, class Attempt>
-void attempt_each_second(Files& files, bool pauses, Attempt attempt) {
+template <class Attempt>
+void attempt_each_second(const disk& files, bool pauses, Attempt attempt) {
     while (attempt())
         if (pauses) files.pause(attempt_period);
 }
@@ -406,8 +405,7 @@ void attempt_each_second(Files& files, bool pauses, Attempt attempt) {
 /// Why no checkpoint may be written into a folder; empty: one may. `known` are the steps of all
 /// checkpoints that this run has read or written there: any other is of another run, which came
 /// without a claim, and would be removed.
-template <file_system Files>
-std::string why_not_write(Files& files, const std::filesystem::path& folder, folder_claim& owner,
+inline std::string why_not_write(const disk& files, const std::filesystem::path& folder, folder_claim& owner,
                           std::span<const std::int64_t> known) {
     if (std::string why = owner.problem(); !why.empty()) return why;
     std::error_code problem;
@@ -421,8 +419,7 @@ std::string why_not_write(Files& files, const std::filesystem::path& folder, fol
 
 /// After an attempt to write a checkpoint of this step: it is known, and the ones that were removed
 /// are not any more.
-template <file_system Files>
-void note_written(Files& files, const std::filesystem::path& folder, std::int64_t step,
+inline void note_written(const disk& files, const std::filesystem::path& folder, std::int64_t step,
                   std::vector<std::int64_t>& known) {
     known.push_back(step);
     std::error_code problem;

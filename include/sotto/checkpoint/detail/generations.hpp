@@ -11,7 +11,7 @@
 #include <system_error>
 #include <vector>
 
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 
 namespace sotto::detail::checkpoint {
 
@@ -49,8 +49,7 @@ std::optional<std::int64_t> step_of(std::string_view name);
 bool is_unfinished(std::string_view name);
 
 /// The steps of all checkpoints in a folder, the newest first; none where there is no folder.
-template <file_system Files>
-std::vector<std::int64_t> generations(Files& files, const std::filesystem::path& folder,
+inline std::vector<std::int64_t> generations(const disk& files, const std::filesystem::path& folder,
                                       std::error_code& why) {
     std::vector<std::int64_t> steps;
     for (const std::string& name : files.list(folder, why))
@@ -61,8 +60,7 @@ std::vector<std::int64_t> generations(Files& files, const std::filesystem::path&
 }
 
 /// The newest checkpoint in a folder whose step is none of these; nothing if there is none.
-template <file_system Files>
-std::optional<std::int64_t> foreign_generation(Files& files, const std::filesystem::path& folder,
+inline std::optional<std::int64_t> foreign_generation(const disk& files, const std::filesystem::path& folder,
                                                std::span<const std::int64_t> known,
                                                std::error_code& why) {
     for (const std::int64_t step : generations(files, folder, why))

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <vector>
 
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 
 namespace sotto::detail::checkpoint {
 
@@ -33,8 +33,7 @@ std::filesystem::path writer_folder(const std::filesystem::path& folder, int gro
 std::optional<int> group_of(std::string_view name);
 
 /// The groups that have a folder in this one, ascending.
-template <file_system Files>
-std::vector<int> groups_in(Files& files, const std::filesystem::path& folder,
+inline std::vector<int> groups_in(const disk& files, const std::filesystem::path& folder,
                            std::error_code& why) {
     std::vector<int> groups;
     for (const std::string& name : files.list(folder, why))

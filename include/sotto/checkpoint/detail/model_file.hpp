@@ -12,7 +12,7 @@
 
 #include "sotto/checkpoint/detail/digest.hpp"
 #include "sotto/checkpoint/detail/file_header.hpp"
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/format_header.hpp"
 #include "sotto/checkpoint/detail/parse_header.hpp"
 #include "sotto/checkpoint/detail/published_model.hpp"
@@ -57,8 +57,7 @@ void require_alike(const std::filesystem::path& file, const std::string& what, c
 ///   errors  the answer says what failed, and is empty where nothing did; what was there still is.
 ///           invalid_option: names that a parameter and a buffer have in common, or that are not
 ///           UTF-8; more of them than a header takes
-template <file_system Files>
-std::string write_model_file(Files& files, const std::filesystem::path& path,
+inline std::string write_model_file(const disk& files, const std::filesystem::path& path,
                              const architecture& kind, std::int64_t step,
                              std::span<const float> parameters, std::span<const float> buffers) {
     layout all = kind.parameters;
@@ -84,7 +83,7 @@ std::string write_model_file(Files& files, const std::filesystem::path& path,
     std::error_code why;
     files.make_folder(path.parent_path(), why);
     if (why) return "cannot make the folder of '" + path.string() + "': " + why.message();
-    whole_file<Files> file(files, path);
+    whole_file file(files, path);
     file.write(start);
     file.write(std::as_bytes(parameters));
     file.write(std::as_bytes(buffers));

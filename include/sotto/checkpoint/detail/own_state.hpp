@@ -17,7 +17,7 @@
 #include "sotto/checkpoint/detail/digest.hpp"
 #include "sotto/checkpoint/detail/file_header.hpp"
 #include "sotto/checkpoint/detail/file_reader.hpp"
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/file_writer.hpp"
 #include "sotto/checkpoint/detail/folder_owner.hpp"
 #include "sotto/checkpoint/detail/format_header.hpp"
@@ -36,14 +36,13 @@ namespace sotto::detail::checkpoint {
 ///           sizes; malformed: no file of the folder is whole; io_failure: none can be used, and
 ///           one cannot be read. Nothing is changed then, unless the disk fails or the file changes
 ///           while it is read
-template <file_system Files = posix_files>
 class own_state {
 public:
     static constexpr const char* format = "sotto.state";  // what the metadata call such files
 
     /// `what`: whose state it is, for errors. `keep`: how many files.
     own_state(std::filesystem::path folder, std::string what, std::string configuration,
-              std::int64_t keep = 2, Files files = {})
+              std::int64_t keep = 2, disk files = {})
         : files_(std::move(files)),
           folder_(std::move(folder)),
           what_(std::move(what)),
@@ -64,7 +63,7 @@ public:
         if (!owner_) {
             claimant who;
             if (!job.empty()) who.job = job;
-            owner_ = std::make_unique<folder_owner<Files>>(files_, folder_, std::move(who));
+            owner_ = std::make_unique<folder_owner>(files_, folder_, std::move(who));
         }
         bool has_told = false;
         attempt_each_second(files_, true, [&] {
@@ -87,7 +86,7 @@ public:
     /// none.
     template <class State>
     std::optional<std::int64_t> restore(State& state) {
-        std::optional<file_reader<Files>> file;
+        std::optional<file_reader> file;
         std::vector<refused_file> refused;
         constexpr auto newest = (std::numeric_limits<std::int64_t>::max)();
         if (!open_newest(files_, folder_, file, refused, newest, &known_)) {
@@ -121,7 +120,7 @@ public:
             may_write = why.empty();
             return why;
         };
-        file_writer<Files> file(files_, folder_, step, keep_, refused_, why_not);
+        file_writer file(files_, folder_, step, keep_, refused_, why_not);
         file.write_header(header);
         for (const auto& f : fields) file.write(f.memory);
         const bool done = file.finish();
@@ -150,7 +149,7 @@ private:
         return all;
     }
 
-    std::int64_t require_ours(const file_reader<Files>& file) const {
+    std::int64_t require_ours(const file_reader& file) const {
         const auto named = [&](const char* name) -> std::string {
             const std::string* const found = file.header().metadata_named(name);
             return found ? *found : "nothing";
@@ -162,7 +161,7 @@ private:
         return *step;
     }
 
-    void require_same(const file_reader<Files>& file, const char* name, const std::string& found,
+    void require_same(const file_reader& file, const char* name, const std::string& found,
                       const std::string& expected) const {
         if (found == expected) return;
         // Of long texts what differs.
@@ -179,7 +178,7 @@ private:
                        "'; expected '" + line(expected) + "'");
     }
 
-    std::size_t place_of(const file_reader<Files>& file, const field& wanted) const {
+    std::size_t place_of(const file_reader& file, const field& wanted) const {
         const auto at = file.find("state/" + wanted.name);
         const auto size = static_cast<std::int64_t>(wanted.memory.size());
         const auto refuse = [&](const std::string& found) {
@@ -195,13 +194,13 @@ private:
         return *at;
     }
 
-    Files files_;
+    disk files_;
     std::filesystem::path folder_;
     std::string what_, configuration_;
     std::int64_t keep_;
     std::vector<refused_file> refused_;
     std::vector<std::int64_t> known_;  // steps of all checkpoints that are its own
-    std::unique_ptr<folder_owner<Files>> owner_;
+    std::unique_ptr<folder_owner> owner_;
     std::string problem_;
 };
 

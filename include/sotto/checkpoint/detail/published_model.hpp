@@ -18,7 +18,7 @@
 #include "sotto/checkpoint/detail/digest.hpp"
 #include "sotto/checkpoint/detail/file_header.hpp"
 #include "sotto/checkpoint/detail/file_reader.hpp"
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/file_writer.hpp"
 #include "sotto/checkpoint/detail/format_header.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
@@ -67,8 +67,7 @@ struct published_facts {
 ///           It appears whole or not at all
 ///   cost    the model once, synced; nothing is read
 ///   errors  the answer says what failed, and is empty where nothing did; what was there still is
-template <file_system Files>
-std::string publish_model(Files& files, const std::filesystem::path& folder,
+inline std::string publish_model(const disk& files, const std::filesystem::path& folder,
                           const architecture& kind, const published_facts& facts,
                           std::span<const float> parameters, std::span<const float> buffers,
                           std::int64_t keep = 2) {
@@ -98,7 +97,7 @@ std::string publish_model(Files& files, const std::filesystem::path& folder,
     if (!facts.deal.empty()) plan.note("deal", facts.deal);
     plan.add("parameters", of_parameters, sotto::detail::digest_of(of_parameters));
     plan.add(buffers_section(0), of_buffers, sotto::detail::digest_of(of_buffers));
-    file_writer<Files> file(files, folder, facts.step, keep);
+    file_writer file(files, folder, facts.step, keep);
     file.write_header(format_header(plan.finish()));
     for (const auto* part : {&of_parameters, &of_buffers})
         for (const auto& field : *part) file.write(field.memory);
@@ -124,8 +123,7 @@ std::optional<std::vector<judgement>> read_judgements(std::string_view text);
 
 /// What a whole file says it is.
 ///   errors  mismatch: it is no published model, or of a version that is not known here
-template <file_system Files>
-published_facts facts_of(const file_reader<Files>& file) {
+inline published_facts facts_of(const file_reader& file) {
     const file_header& header = file.header();
     const auto refuse = [&](const char* name, const char* expected) {
         const std::string* found = header.metadata_named(name);
@@ -157,8 +155,7 @@ published_facts facts_of(const file_reader<Files>& file) {
 }
 
 /// Whether all floats of a file are numbers.
-template <file_system Files>
-bool is_finite(file_reader<Files>& file) {
+inline bool is_finite(file_reader& file) {
     std::vector<float> values;
     const auto& tensors = file.header().tensors;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -173,14 +170,14 @@ bool is_finite(file_reader<Files>& file) {
 /// What use(file) returns for the newest file of a folder that is whole and newer than step
 /// `after`; nothing where there is none. Newer ones that are damaged or unreadable are in `refused`
 /// then.
-template <file_system Files, class Use>
-auto use_newest(Files& files, const std::filesystem::path& folder, std::int64_t after,
+template <class Use>
+auto use_newest(const disk& files, const std::filesystem::path& folder, std::int64_t after,
                 std::vector<refused_file>& refused, Use use)
-    -> std::optional<std::invoke_result_t<Use&, file_reader<Files>&>> {
-    std::optional<std::invoke_result_t<Use&, file_reader<Files>&>> found;
+    -> std::optional<std::invoke_result_t<Use&, file_reader&>> {
+    std::optional<std::invoke_result_t<Use&, file_reader&>> found;
     for_newest(files, folder, refused, [&](std::int64_t step) {
         if (step == after) return true;
-        file_reader<Files> file(files, folder / file_name(step));
+        file_reader file(files, folder / file_name(step));
         found.emplace(use(file));
         return true;
     });
@@ -194,11 +191,10 @@ auto use_newest(Files& files, const std::filesystem::path& folder, std::int64_t 
 ///   cost    the file is read twice, once to be checked
 ///   errors  mismatch: it is no published model, or of another architecture, naming both;
 ///           io_failure: the folder cannot be listed, or no file is whole and can be read
-template <file_system Files>
-std::optional<published_model> read_published(Files& files, const std::filesystem::path& folder,
+inline std::optional<published_model> read_published(const disk& files, const std::filesystem::path& folder,
                                               const architecture& kind, std::int64_t after = -1) {
     std::vector<refused_file> refused;
-    auto newest = use_newest(files, folder, after, refused, [&](file_reader<Files>& file) {
+    auto newest = use_newest(files, folder, after, refused, [&](file_reader& file) {
         published_model found;
         found.facts = facts_of(file);
         if (const digest own = kind.identity(); found.facts.architecture != own)
@@ -239,10 +235,9 @@ struct published_survey {
 ///   cost    the newest whole file is read twice, once to be checked, and those that are torn once;
 ///           memory for the largest tensor
 ///   errors  mismatch: it is no published model; io_failure: the folder cannot be listed
-template <file_system Files>
-published_survey survey_published(Files& files, const std::filesystem::path& folder) {
+inline published_survey survey_published(const disk& files, const std::filesystem::path& folder) {
     std::vector<refused_file> torn;
-    const auto newest = use_newest(files, folder, -1, torn, [](file_reader<Files>& file) {
+    const auto newest = use_newest(files, folder, -1, torn, [](file_reader& file) {
         return published_survey{.newest = facts_of(file),
                                 .is_finite = checkpoint::is_finite(file),
                                 .bytes = file.bytes_read()};

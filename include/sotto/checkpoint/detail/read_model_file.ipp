@@ -27,7 +27,7 @@ SOTTO_DECL void add_tensor(layout& names, const std::filesystem::path& file, std
 
 SOTTO_DECL model_values read_sections(const std::filesystem::path& path) {
     posix_files files;
-    file_reader<posix_files> file(files, path);
+    file_reader file(files, path);
     const auto take = [&](const std::string& section, layout& names, std::vector<float>& values) {
         const auto& tensors = file.header().tensors;
         for (std::size_t i = 0; i < tensors.size(); ++i) {

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/core/bytes.hpp"
 
@@ -28,11 +28,10 @@ enum class survives : bool { crash, power };
 ///   errors  problem() names the file, what was done with it and the system's reason. The
 ///           unfinished file is then removed; where only the last sync failed the new file is
 ///           there, but may not survive a loss of power
-template <file_system Files>
 class whole_file {
 public:
     /// Begins it, in a folder that is there.
-    whole_file(Files& files, const std::filesystem::path& path, survives what = survives::power)
+    whole_file(const disk& files, const std::filesystem::path& path, survives what = survives::power)
         : files_(files), syncs_(what == survives::power) {
         std::error_code why;
         path_ = files_.place(path, why);
@@ -127,7 +126,7 @@ private:
         if (std::exchange(created_, false)) files_.remove(unfinished_, ignored);
     }
 
-    Files& files_;
+    disk files_;
     std::filesystem::path path_, unfinished_;
     bool syncs_;
     int file_ = -1;

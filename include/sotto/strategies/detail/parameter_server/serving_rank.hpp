@@ -36,6 +36,7 @@
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/detail/protocols/push.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 
 namespace sotto::detail {
 
@@ -45,12 +46,12 @@ namespace sotto::detail {
 ///
 /// Every rank, working or not, says in the end that it is done; once all that are there have, all
 /// are sent the parameters once more.
-template <class Options, checkpoint::file_system Files = checkpoint::posix_files>
+template <class Options>
 class serving_rank {
 public:
     /// Serves this part of the tensors. `files`: by which it saves what it holds.
     serving_rank(const Options& options, const layout& tensors, const shard& part,
-                 const server_roles& roles, transport_ref through, Files files = {})
+                 const server_roles& roles, transport_ref through, checkpoint::disk files = {})
         : through_(through),
           roles_(roles),
           server_(options, tensors, part, roles.workers(), roles.rank_of(0)),
@@ -502,7 +503,7 @@ private:
     arrivals_of order_of_;
     std::optional<arrival_recorder> recorder_;
     std::optional<arrival_order> order_;  // that is followed
-    std::optional<checkpoint::own_state<Files>> kept_;
+    std::optional<checkpoint::own_state> kept_;
     std::string job_;                                        // that owns its folder
     std::optional<server_saves> saves_;                      // by it
     std::uint64_t every_ = 0, saved_at_ = 0, began_at_ = 0;  // versions

@@ -15,7 +15,7 @@
 
 #include "sotto/checkpoint/detail/file_header.hpp"
 #include "sotto/checkpoint/detail/file_reader.hpp"
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/checkpoint/detail/sections.hpp"
 #include "sotto/core/bytes.hpp"
@@ -59,11 +59,10 @@ public:
         : through_(through), fields_(fields), senders_(std::move(senders)) {}
 
     /// `torn` is not empty while the state is filled, and afterwards says what that ended by.
-    template <checkpoint::file_system Files>
-    resume_report read(Files& files, const std::filesystem::path& folder, bool required,
+    resume_report read(const checkpoint::disk& files, const std::filesystem::path& folder, bool required,
                        const std::string& configuration, run_place& place, std::string& torn,
                        std::int64_t at_most = (std::numeric_limits<std::int64_t>::max)()) {
-        std::optional<checkpoint::file_reader<Files>> file;
+        std::optional<checkpoint::file_reader> file;
         resume_report report;
         require_same_fields();
         at_most_ = at_most;
@@ -96,9 +95,8 @@ private:
     /// Ranks built alike show the same; otherwise one would wait for what another does not send.
     void require_same_fields();
 
-    template <checkpoint::file_system Files>
-    bool find(Files& files, const std::filesystem::path& folder, bool required,
-              const std::string& configuration, std::optional<checkpoint::file_reader<Files>>& file,
+    bool find(const checkpoint::disk& files, const std::filesystem::path& folder, bool required,
+              const std::string& configuration, std::optional<checkpoint::file_reader>& file,
               resume_report& report) {
         tidings path, refused;
         if (through_.rank() == 0) {
@@ -130,10 +128,9 @@ private:
 
     // -- rank 0: which file, and is it this run's? --
 
-    template <checkpoint::file_system Files>
-    void open(Files& files, const std::filesystem::path& folder, bool required,
+    void open(const checkpoint::disk& files, const std::filesystem::path& folder, bool required,
               const std::string& configuration,
-              std::optional<checkpoint::file_reader<Files>>& file) {
+              std::optional<checkpoint::file_reader>& file) {
         if (!checkpoint::open_newest(files, folder, file, refused_, at_most_, &listed_)) {
             if (refused_.empty() && !required) return;
             if (refused_.empty())

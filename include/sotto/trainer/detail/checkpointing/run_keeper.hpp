@@ -17,7 +17,7 @@
 #include <deque>
 #include <map>
 
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/folder_owner.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/core/detail/files/absolute_path.hpp"
@@ -87,7 +87,7 @@ public:
             if (is_new && through_.rank() == 0) {
                 checkpoint::claimant who;
                 if (!extra.chosen().job.empty()) who.job = extra.chosen().job;
-                used.owner = std::make_unique<checkpoint::folder_owner<decltype(files)>>(
+                used.owner = std::make_unique<checkpoint::folder_owner>(
                     files, folder, std::move(who));
             }
             try {
@@ -161,9 +161,8 @@ public:
         }
     }
 
-    template <checkpoint::file_system Files>
     resume_report restore(const std::filesystem::path& where, bool required,
-                          void (*on_damage)(const resume_report&), Files& files, run_place& place) {
+                          void (*on_damage)(const resume_report&), const checkpoint::disk& files, run_place& place) {
         const auto folder = folder_in(absolute_path(where));
         through_.at({.round = place.step, .phase = "resuming"});
         const auto fields = fields_of(model_, state_, parameters_, Alike, learnt_);

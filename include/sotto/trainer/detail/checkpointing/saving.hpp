@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "sotto/checkpoint/detail/digest.hpp"
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/file_writer.hpp"
 #include "sotto/checkpoint/detail/folder_owner.hpp"
 #include "sotto/checkpoint/detail/format_header.hpp"
@@ -102,8 +102,7 @@ public:
 
     /// `refused` are checkpoints in the folder that are known not to be usable, and `why_not`
     /// answers why nothing may be written there; both of rank 0.
-    template <checkpoint::file_system Files>
-    checkpoint_report write(Files& files, const std::filesystem::path& folder, std::int64_t keep,
+    checkpoint_report write(const checkpoint::disk& files, const std::filesystem::path& folder, std::int64_t keep,
                             const std::string& configuration, std::uint64_t seed,
                             const std::vector<checkpoint::refused_file>& refused,
                             const std::function<std::string()>& why_not) {
@@ -115,7 +114,7 @@ public:
         if (through_.rank() == 0) {
             const checkpoint::file_header planned = plan(configuration, seed);
             const bytes header = checkpoint::format_header(planned);
-            checkpoint::file_writer<Files> file(files, folder, place_.step, keep, refused, why_not);
+            checkpoint::file_writer file(files, folder, place_.step, keep, refused, why_not);
             file.write_header(header);
             for (const auto* part :
                  {&fields_.parameters, &fields_.alike, &fields_.buffers, &fields_.apart})
@@ -147,8 +146,7 @@ public:
     /// another run's checkpoints, which would be taken for this one's, and removed. While it is not
     /// known whether the folder's owner lives, it waits: a minute at most. `owner` and `known`, the
     /// steps of checkpoints in the folder that are this run's, are rank 0's.
-    template <checkpoint::file_system Files>
-    void require_place_for_it(Files& files, const std::filesystem::path& folder,
+    void require_place_for_it(const checkpoint::disk& files, const std::filesystem::path& folder,
                               checkpoint::folder_claim* owner, std::span<const std::int64_t> known,
                               const std::string& configuration, std::uint64_t seed) {
         bool has_told = false;
@@ -170,8 +168,7 @@ private:
 
     /// False, and why, if it is not known yet. A disk that cannot keep a claim is as one that
     /// cannot keep a checkpoint: training goes on without.
-    template <checkpoint::file_system Files>
-    bool require_folder(Files& files, const std::filesystem::path& folder,
+    bool require_folder(const checkpoint::disk& files, const std::filesystem::path& folder,
                         checkpoint::folder_claim& owner, std::span<const std::int64_t> known,
                         std::string& why) const {
         std::error_code problem;
@@ -202,8 +199,7 @@ private:
     checkpoint::file_header plan(const std::string& configuration, std::uint64_t seed) const;
 
     /// A file that has failed goes on being given what comes: the others must not wait.
-    template <checkpoint::file_system Files>
-    void collect(int rank, checkpoint::file_writer<Files>& file) {
+    void collect(int rank, checkpoint::file_writer& file) {
         for (const auto* part : {&fields_.buffers, &fields_.apart})
             for (const saved_field& field : *part) {
                 arriving_.resize(field.memory.size());

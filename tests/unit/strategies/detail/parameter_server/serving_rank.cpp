@@ -167,7 +167,7 @@ TEST_CASE("serving_rank: it waits for its folder -> each second a sign to the ot
     // A job of another host, of which it is not known whether it lives.
     const detail::checkpoint::claimant other{
         "other", {"far", "another boot", 1, 5, 6}, "its claim"};
-    detail::checkpoint::folder_owner<memory_files> elsewhere(files, "run/server0", other);
+    detail::checkpoint::folder_owner elsewhere(files, "run/server0", other);
     std::string why;
     REQUIRE(elsewhere.attempt(why) == detail::checkpoint::ownership::held);
     handed_in t;
