@@ -3,6 +3,7 @@
 # What sotto::sotto has.
 set(sotto_headers
     include/sotto/checkpoint/detail/digest.hpp
+    include/sotto/checkpoint/detail/disk.hpp
     include/sotto/checkpoint/detail/file_header.hpp
     include/sotto/checkpoint/detail/file_reader.hpp
     include/sotto/checkpoint/detail/file_system.hpp
@@ -526,9 +527,12 @@ set(sotto_headers
 # Definitions that these headers include at their end, or sotto::compiled compiles.
 set(sotto_bodies
     include/sotto/checkpoint/detail/digest.ipp
+    include/sotto/checkpoint/detail/disk.ipp
     include/sotto/checkpoint/detail/file_header.ipp
     include/sotto/checkpoint/detail/file_reader.ipp
     include/sotto/checkpoint/detail/file_system.ipp
+    include/sotto/checkpoint/detail/file_writer.ipp
+    include/sotto/checkpoint/detail/folder_lock.ipp
     include/sotto/checkpoint/detail/folder_owner.ipp
     include/sotto/checkpoint/detail/format_header.ipp
     include/sotto/checkpoint/detail/generations.ipp
@@ -536,11 +540,13 @@ set(sotto_bodies
     include/sotto/checkpoint/detail/job_name.ipp
     include/sotto/checkpoint/detail/json_cursor.ipp
     include/sotto/checkpoint/detail/model_file.ipp
+    include/sotto/checkpoint/detail/own_state.ipp
     include/sotto/checkpoint/detail/parse_header.ipp
     include/sotto/checkpoint/detail/published_model.ipp
     include/sotto/checkpoint/detail/read_model_file.ipp
     include/sotto/checkpoint/detail/saved_fields.ipp
     include/sotto/checkpoint/detail/sections.ipp
+    include/sotto/checkpoint/detail/whole_file.ipp
     include/sotto/checkpoint/digest_text.ipp
     include/sotto/checkpoint/print_teachers.ipp
     include/sotto/checkpoint/saved_model.ipp
@@ -697,6 +703,8 @@ set(sotto_bodies
     include/sotto/staleness/delay_compensation_of_rounds.ipp
     include/sotto/staleness/gap_aware.ipp
     include/sotto/staleness/inverse_staleness.ipp
+    include/sotto/strategies/codistillation/exchanges/checkpoint_exchange.ipp
+    include/sotto/strategies/codistillation/exchanges/finished_models.ipp
     include/sotto/strategies/codistillation/exchanges/prediction_exchange.ipp
     include/sotto/strategies/detail/codistillation/heard_model.ipp
     include/sotto/strategies/detail/codistillation/taught.ipp

@@ -85,8 +85,8 @@ TEST_CASE_TEMPLATE_DEFINE("what a rank mixes in is what others send it", T, link
                 out += w.out_of(rank).size();
                 for (const sotto::detail::topologies::neighbour& n : w.out_of(rank))
                     CHECK(w.weight(n.rank, rank) == n.weight);
-                CHECK(
-                    std::ranges::is_sorted(w.into(rank), {}, &sotto::detail::topologies::neighbour::rank));
+                CHECK(std::ranges::is_sorted(w.into(rank), {},
+                                             &sotto::detail::topologies::neighbour::rank));
                 CHECK(std::ranges::is_sorted(w.out_of(rank), {},
                                              &sotto::detail::topologies::neighbour::rank));
             }

@@ -84,8 +84,7 @@ void check_every_kill(Program program) {
     }
 }
 
-checkpoints into(memory_files files,
-                               checkpoints::options options = {}) {
+checkpoints into(memory_files files, checkpoints::options options = {}) {
     options.on_failure = nullptr;
     return checkpoints{"run", options, files};
 }

@@ -120,8 +120,7 @@ TEST_CASE("policies of one's own are resumed: one that remembers nothing, and on
 TEST_CASE("epochs that were done before an interruption count") {
     const all_reduce strategy{sgd{.learning_rate = 0.0625}, sensible<dgc>::options()};
     for (const checkpoints::options& options :
-         {checkpoints::options{},
-          checkpoints::options{.every_epochs = 2},
+         {checkpoints::options{}, checkpoints::options{.every_epochs = 2},
           checkpoints::options{.every_steps = 4},
           checkpoints::options{.every_steps = 5, .every_epochs = 1}}) {
         testing::interruption how{.length = epochs{4}, .options = options};

@@ -4,13 +4,8 @@
 #include <filesystem>
 #include <optional>
 #include <type_traits>
-#include <utility>
 
 #include "sotto/checkpoint/detail/disk.hpp"
-#include "sotto/checkpoint/detail/job_name.hpp"
-#include "sotto/core/detail/files/absolute_path.hpp"
-#include "sotto/core/errors.hpp"
-#include "sotto/core/require_option.hpp"
 #include "sotto/trainer/reports.hpp"
 
 namespace sotto {
@@ -72,16 +67,7 @@ public:
     explicit checkpoints(const std::filesystem::path& folder) : checkpoints(folder, options()) {}
     /// The same as chosen.
     checkpoints(const std::filesystem::path& folder, options chosen,
-                detail::checkpoint::disk files = {})
-        : folder_(detail::absolute_path(folder)),
-          options_(std::move(chosen)),
-          files_(std::move(files)) {
-        check("every_steps", options_.every_steps.value_or(1));
-        check("every_epochs", options_.every_epochs.value_or(1));
-        check("keep", options_.keep);
-        detail::checkpoint::require_job_name("checkpoints", options_.job);
-        if (folder_.empty()) throw invalid_option("checkpoints: the folder has no name");
-    }
+                detail::checkpoint::disk files = {});
 
     /// Where they are: an absolute path.
     const std::filesystem::path& folder() const noexcept { return folder_; }
@@ -92,17 +78,10 @@ public:
 
     /// Whether one is due where this many steps were done, and this many whole epochs if one just
     /// ended.
-    bool due(std::int64_t step, std::optional<std::int64_t> epoch) const noexcept {
-        if (options_.every_steps && step % *options_.every_steps == 0) return true;
-        if (!epoch) return false;
-        if (options_.every_epochs) return *epoch % *options_.every_epochs == 0;
-        return !options_.every_steps;
-    }
+    bool due(std::int64_t step, std::optional<std::int64_t> epoch) const noexcept;
 
 private:
-    static void check(const char* name, std::int64_t value) {
-        require_option("checkpoints", name, value, detail::allowed::at_least(1));
-    }
+    static void check(const char* name, std::int64_t value);
 
     std::filesystem::path folder_;
     options options_;

@@ -50,7 +50,8 @@ namespace sotto {
 template <class Model, class Strategy, class Transport>
 std::filesystem::path publish(trainer<Model, Strategy, Transport>& from,
                               const std::filesystem::path& folder, int group,
-                              detail::publish_options options = {}, detail::checkpoint::disk files = {}) {
+                              detail::publish_options options = {},
+                              detail::checkpoint::disk files = {}) {
     require_option("publish", "group", group, detail::allowed::at_least(0));
     require_option("publish", "keep", options.keep, detail::allowed::at_least(1));
     if (!detail::is_nan(options.label_loss))

@@ -34,7 +34,8 @@ namespace sotto {
 /// Returns the file, by its absolute path.
 template <class Model, class Strategy, class Transport>
 std::filesystem::path save_model(trainer<Model, Strategy, Transport>& from,
-                                 const std::filesystem::path& path, detail::checkpoint::disk files = {}) {
+                                 const std::filesystem::path& path,
+                                 detail::checkpoint::disk files = {}) {
     constexpr bool in_step = detail::conducting::in_step<Strategy>;
     const std::filesystem::path file = path_of_model(detail::required_path("save_model", path),
                                                      detail::conducting::model_name(from.state()));

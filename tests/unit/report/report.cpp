@@ -206,8 +206,8 @@ TEST_CASE("a curve goes on where its run went on, and breaks where steps were do
             "Accuracy",
             [](const run_log::finished_epoch& e) { return std::optional(e.evaluated->accuracy); },
             false, true};
-        const std::string drawn = sotto::detail::reporting::drawn(std::span(&run, 1), accuracy,
-                                                           sotto::detail::reporting::against::steps);
+        const std::string drawn = sotto::detail::reporting::drawn(
+            std::span(&run, 1), accuracy, sotto::detail::reporting::against::steps);
         std::size_t pieces = 0;
         for (std::size_t at = 0; (at = drawn.find("class=\"l", at)) != drawn.npos; ++at) ++pieces;
         return pieces;
@@ -271,8 +271,9 @@ TEST_CASE("a run that diverges is seen to: its curve breaks off, and a remark sa
     for (int i = 0; i < 10'000; ++i)
         points.push_back({double(i), i / 100 % 10 == 5 ? nan : double(i % 7)});
     sotto::detail::reporting::chart c("", sotto::detail::reporting::axis_from_zero(10'000), "",
-                               sotto::detail::reporting::linear_axis(0, 7));
-    c.line(sotto::detail::reporting::thinned(points, 1000), 0, sotto::detail::reporting::chart::weight::normal);
+                                      sotto::detail::reporting::linear_axis(0, 7));
+    c.line(sotto::detail::reporting::thinned(points, 1000), 0,
+           sotto::detail::reporting::chart::weight::normal);
     const std::string svg = c.svg("");
     const std::string path = svg.substr(svg.find("class=\"l c0\""));
     const std::string drawn = path.substr(0, path.find("/>"));

@@ -453,7 +453,8 @@ TEST_CASE("the timeline draws every rank in the time in which all were at work")
 
     // Clocks of machines that were started at other times: each since its own first step.
     for (detail::timed_step& s : ranks[1].timeline.steps) s.began += 1e6;
-    CHECK(sotto::detail::reporting::timeline_chart(joined_ranks(ranks)).length() == doctest::Approx(24.0));
+    CHECK(sotto::detail::reporting::timeline_chart(joined_ranks(ranks)).length() ==
+          doctest::Approx(24.0));
 }
 
 TEST_CASE("a trace of a parameter server's worker has one row, of load to apply") {

@@ -29,67 +29,32 @@ public:
         requires(!std::same_as<Files, disk>)
     disk(Files files) : calls_(std::make_shared<calls_of<Files>>(std::move(files))) {}
 
-    std::filesystem::path place(const std::filesystem::path& path, std::error_code& why) const {
-        return calls_->place(path, why);
-    }
-    int create(const std::filesystem::path& path, std::error_code& why) const {
-        return calls_->create(path, why);
-    }
-    int create_new(const std::filesystem::path& path, std::error_code& why) const {
-        return calls_->create_new(path, why);
-    }
-    int open(const std::filesystem::path& path, std::error_code& why) const {
-        return calls_->open(path, why);
-    }
-    std::int64_t write(int file, byte_view out, std::error_code& why) const {
-        return calls_->write(file, out, why);
-    }
+    std::filesystem::path place(const std::filesystem::path& path, std::error_code& why) const;
+    int create(const std::filesystem::path& path, std::error_code& why) const;
+    int create_new(const std::filesystem::path& path, std::error_code& why) const;
+    int open(const std::filesystem::path& path, std::error_code& why) const;
+    std::int64_t write(int file, byte_view out, std::error_code& why) const;
     std::int64_t read(int file, std::int64_t offset, mutable_byte_view in,
-                      std::error_code& why) const {
-        return calls_->read(file, offset, in, why);
-    }
+                      std::error_code& why) const;
     std::int64_t size(int file, std::error_code& why) const { return calls_->size(file, why); }
     void sync(int file, std::error_code& why) const { calls_->sync(file, why); }
     void close(int file, std::error_code& why) const { calls_->close(file, why); }
     void rename(const std::filesystem::path& from, const std::filesystem::path& to,
-                std::error_code& why) const {
-        calls_->rename(from, to, why);
-    }
-    void remove(const std::filesystem::path& path, std::error_code& why) const {
-        calls_->remove(path, why);
-    }
-    void make_folder(const std::filesystem::path& path, std::error_code& why) const {
-        calls_->make_folder(path, why);
-    }
-    void sync_folder(const std::filesystem::path& path, std::error_code& why) const {
-        calls_->sync_folder(path, why);
-    }
-    std::vector<std::string> list(const std::filesystem::path& path, std::error_code& why) const {
-        return calls_->list(path, why);
-    }
-    int lock(const std::filesystem::path& path, std::error_code& why) const {
-        return calls_->lock(path, why);
-    }
+                std::error_code& why) const;
+    void remove(const std::filesystem::path& path, std::error_code& why) const;
+    void make_folder(const std::filesystem::path& path, std::error_code& why) const;
+    void sync_folder(const std::filesystem::path& path, std::error_code& why) const;
+    std::vector<std::string> list(const std::filesystem::path& path, std::error_code& why) const;
+    int lock(const std::filesystem::path& path, std::error_code& why) const;
     void unlock(int lock) const { calls_->unlock(lock); }
-    void touch(const std::filesystem::path& path, std::error_code& why) const {
-        calls_->touch(path, why);
-    }
-    std::chrono::nanoseconds changed(const std::filesystem::path& path,
-                                     std::error_code& why) const {
-        return calls_->changed(path, why);
-    }
+    void touch(const std::filesystem::path& path, std::error_code& why) const;
+    std::chrono::nanoseconds changed(const std::filesystem::path& path, std::error_code& why) const;
     std::chrono::nanoseconds disk_now(const std::filesystem::path& folder,
-                                      std::error_code& why) const {
-        return calls_->disk_now(folder, why);
-    }
-    std::uint64_t identity(const std::filesystem::path& folder, std::error_code& why) const {
-        return calls_->identity(folder, why);
-    }
+                                      std::error_code& why) const;
+    std::uint64_t identity(const std::filesystem::path& folder, std::error_code& why) const;
     time_point now() const { return calls_->now(); }
     void pause(duration length) const { calls_->pause(length); }
-    std::shared_ptr<void> every(duration period, std::function<void()> task) const {
-        return calls_->every(period, std::move(task));
-    }
+    std::shared_ptr<void> every(duration period, std::function<void()> task) const;
 
 private:
     struct calls {
@@ -146,9 +111,7 @@ private:
                           std::error_code& why) override {
             return files.read(file, offset, in, why);
         }
-        std::int64_t size(int file, std::error_code& why) override {
-            return files.size(file, why);
-        }
+        std::int64_t size(int file, std::error_code& why) override { return files.size(file, why); }
         void sync(int file, std::error_code& why) override { files.sync(file, why); }
         void close(int file, std::error_code& why) override { files.close(file, why); }
         void rename(const std::filesystem::path& from, const std::filesystem::path& to,
@@ -183,8 +146,7 @@ private:
                                           std::error_code& why) override {
             return files.disk_now(folder, why);
         }
-        std::uint64_t identity(const std::filesystem::path& folder,
-                               std::error_code& why) override {
+        std::uint64_t identity(const std::filesystem::path& folder, std::error_code& why) override {
             return files.identity(folder, why);
         }
         time_point now() override { return files.now(); }

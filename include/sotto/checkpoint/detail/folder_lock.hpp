@@ -19,15 +19,10 @@ public:
         : files_(std::move(files)), lock_(files_.lock(folder, why)), held_(!why) {}
 
     /// The other one keeps nothing any more.
-    folder_lock(folder_lock&& other) noexcept
-        : files_(std::move(other.files_)),
-          lock_(other.lock_),
-          held_(std::exchange(other.held_, false)) {}
+    folder_lock(folder_lock&& other) noexcept;
     folder_lock& operator=(folder_lock&&) = delete;
     /// Unlocks the folder, if it is kept.
-    ~folder_lock() {
-        if (held_) files_.unlock(lock_);
-    }
+    ~folder_lock();
 
 private:
     disk files_;
@@ -36,3 +31,7 @@ private:
 };
 
 }  // namespace sotto::detail::checkpoint
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/checkpoint/detail/folder_lock.ipp"
+#endif

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -49,24 +47,14 @@ std::optional<std::int64_t> step_of(std::string_view name);
 bool is_unfinished(std::string_view name);
 
 /// The steps of all checkpoints in a folder, the newest first; none where there is no folder.
-inline std::vector<std::int64_t> generations(const disk& files, const std::filesystem::path& folder,
-                                      std::error_code& why) {
-    std::vector<std::int64_t> steps;
-    for (const std::string& name : files.list(folder, why))
-        if (const auto step = step_of(name)) steps.push_back(*step);
-    if (why == std::errc::no_such_file_or_directory) why.clear();
-    std::sort(steps.rbegin(), steps.rend());
-    return steps;
-}
+std::vector<std::int64_t> generations(const disk& files, const std::filesystem::path& folder,
+                                      std::error_code& why);
 
 /// The newest checkpoint in a folder whose step is none of these; nothing if there is none.
-inline std::optional<std::int64_t> foreign_generation(const disk& files, const std::filesystem::path& folder,
+std::optional<std::int64_t> foreign_generation(const disk& files,
+                                               const std::filesystem::path& folder,
                                                std::span<const std::int64_t> known,
-                                               std::error_code& why) {
-    for (const std::int64_t step : generations(files, folder, why))
-        if (std::ranges::find(known, step) == known.end()) return step;
-    return std::nullopt;
-}
+                                               std::error_code& why);
 
 }  // namespace sotto::detail::checkpoint
 

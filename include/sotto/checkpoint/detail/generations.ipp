@@ -5,6 +5,8 @@
 #include <cstddef>
 
 #include "sotto/core/config.hpp"
+#include <algorithm>
+#include <charconv>
 
 namespace sotto::detail::checkpoint {
 
@@ -29,6 +31,26 @@ SOTTO_DECL std::optional<std::int64_t> step_of(std::string_view name) {
 SOTTO_DECL bool is_unfinished(std::string_view name) {
     return name.ends_with(unfinished_suffix) &&
            step_of(name.substr(0, name.size() - unfinished_suffix.size())).has_value();
+}
+
+SOTTO_DECL std::vector<std::int64_t> generations(const disk& files,
+                                                 const std::filesystem::path& folder,
+                                                 std::error_code& why) {
+    std::vector<std::int64_t> steps;
+    for (const std::string& name : files.list(folder, why))
+        if (const auto step = step_of(name)) steps.push_back(*step);
+    if (why == std::errc::no_such_file_or_directory) why.clear();
+    std::sort(steps.rbegin(), steps.rend());
+    return steps;
+}
+
+SOTTO_DECL std::optional<std::int64_t> foreign_generation(const disk& files,
+                                                          const std::filesystem::path& folder,
+                                                          std::span<const std::int64_t> known,
+                                                          std::error_code& why) {
+    for (const std::int64_t step : generations(files, folder, why))
+        if (std::ranges::find(known, step) == known.end()) return step;
+    return std::nullopt;
 }
 
 }  // namespace sotto::detail::checkpoint

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <algorithm>
 #include <filesystem>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -33,14 +31,8 @@ std::filesystem::path writer_folder(const std::filesystem::path& folder, int gro
 std::optional<int> group_of(std::string_view name);
 
 /// The groups that have a folder in this one, ascending.
-inline std::vector<int> groups_in(const disk& files, const std::filesystem::path& folder,
-                           std::error_code& why) {
-    std::vector<int> groups;
-    for (const std::string& name : files.list(folder, why))
-        if (const auto group = group_of(name)) groups.push_back(*group);
-    std::ranges::sort(groups);
-    return groups;
-}
+std::vector<int> groups_in(const disk& files, const std::filesystem::path& folder,
+                           std::error_code& why);
 
 }  // namespace sotto::detail::checkpoint
 

@@ -5,6 +5,8 @@
 #include <charconv>
 
 #include "sotto/core/config.hpp"
+#include <algorithm>
+#include <string>
 
 namespace sotto::detail::checkpoint {
 
@@ -27,6 +29,15 @@ SOTTO_DECL std::optional<int> group_of(std::string_view name) {
     const auto [end, why] = std::from_chars(digits.data(), digits.data() + digits.size(), group);
     if (why != std::errc{} || group < 0 || std::to_string(group) != digits) return std::nullopt;
     return group;
+}
+
+SOTTO_DECL std::vector<int> groups_in(const disk& files, const std::filesystem::path& folder,
+                                      std::error_code& why) {
+    std::vector<int> groups;
+    for (const std::string& name : files.list(folder, why))
+        if (const auto group = group_of(name)) groups.push_back(*group);
+    std::ranges::sort(groups);
+    return groups;
 }
 
 }  // namespace sotto::detail::checkpoint

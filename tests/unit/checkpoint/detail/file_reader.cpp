@@ -175,9 +175,8 @@ TEST_CASE("a folder that is not there holds no checkpoint; a file that cannot be
     std::vector<std::string> refused;
     CHECK(newest(files, refused, "no/such/folder") == 0);
     CHECK(refused.empty());
-    CHECK_THROWS_WITH_AS(
-        detail::checkpoint::file_reader(files, "no/such/file"),
-        "cannot open 'no/such/file': No such file or directory", io_failure);
+    CHECK_THROWS_WITH_AS(detail::checkpoint::file_reader(files, "no/such/file"),
+                         "cannot open 'no/such/file': No such file or directory", io_failure);
 }
 
 TEST_CASE(

@@ -13,10 +13,10 @@ using namespace sotto::detail::launch;
 namespace {
 
 const std::vector<sotto::detail::launch::network_interface> some{{"lo", "127.0.0.1"},
-                                                          {"eth0", "192.168.1.7"},
-                                                          {"eth1", "10.1.2.3"},
-                                                          {"eth10", "10.200.0.9"},
-                                                          {"ib0", "fd00::12:5"}};
+                                                                 {"eth0", "192.168.1.7"},
+                                                                 {"eth1", "10.1.2.3"},
+                                                                 {"eth10", "10.200.0.9"},
+                                                                 {"ib0", "fd00::12:5"}};
 
 }  // namespace
 
@@ -58,7 +58,8 @@ TEST_CASE("a choice that means nothing is refused with a list of what there is")
 
 TEST_CASE("this machine has a loopback interface") {
     const auto all = interfaces_of_this_machine();
-    CHECK(std::any_of(all.begin(), all.end(), [](const sotto::detail::launch::network_interface& i) {
-        return i.address == "127.0.0.1";
-    }));
+    CHECK(
+        std::any_of(all.begin(), all.end(), [](const sotto::detail::launch::network_interface& i) {
+            return i.address == "127.0.0.1";
+        }));
 }

@@ -16,7 +16,7 @@ namespace {
 
 const time_point start{};
 const sotto::detail::launch::patience three_and_four{.until_terminate = seconds(3),
-                                              .until_kill = seconds(4)};
+                                                     .until_kill = seconds(4)};
 
 // As Linux codes it.
 sotto::detail::launch::ending exited(int rank, int status) {
@@ -26,7 +26,8 @@ sotto::detail::launch::ending killed(int rank, int signal) {
     return {rank, signal};
 }
 
-void end(sotto::detail::launch::supervision& ranks, const sotto::detail::launch::ending& one, time_point now) {
+void end(sotto::detail::launch::supervision& ranks, const sotto::detail::launch::ending& one,
+         time_point now) {
     ranks.ended(std::array{one}, now);
 }
 
@@ -142,7 +143,8 @@ TEST_CASE("supervision: a rank ended with 3, others much later -> it stays the f
 }
 
 TEST_CASE("a rank that is ended by the signal it was sent is no cause") {
-    const sotto::detail::launch::patience none{.until_terminate = seconds(0), .until_kill = seconds(0)};
+    const sotto::detail::launch::patience none{.until_terminate = seconds(0),
+                                               .until_kill = seconds(0)};
     sotto::detail::launch::supervision ranks(2, none);
     end(ranks, exited(1, 1), start);
     CHECK(ranks.due(start) == SIGTERM);

@@ -50,7 +50,8 @@ TEST_CASE("of matrices that take turns it is the mean") {
     CHECK(one_peer.period == 3);
     REQUIRE(one_peer.links.size() == 24);  // from 1, 2 and 4 places on
     for (const auto& link : one_peer.links) CHECK(link.weight == doctest::Approx(0.5 / 3.0));
-    const sotto::detail::topologies::mixing_graph pairs = graph_of(topologies::random_matching{3}, 4);
+    const sotto::detail::topologies::mixing_graph pairs =
+        graph_of(topologies::random_matching{3}, 4);
     CHECK(pairs.period == 0);
     CHECK(std::isnan(pairs.second_singular_value));
     double into_0 = 0.0;

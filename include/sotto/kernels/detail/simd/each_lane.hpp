@@ -7,6 +7,7 @@
 #include <arm_neon.h>
 #include <xxhash.h>
 #include <xxhash.h>
+#include <xxhash.h>
 #endif
 
 #include "sotto/core/config.hpp"

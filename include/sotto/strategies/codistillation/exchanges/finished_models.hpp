@@ -1,9 +1,7 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,11 +10,7 @@
 
 #include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/strategies/detail/codistillation/meeting_place.hpp"
-#include "sotto/checkpoint/detail/group_folders.hpp"
 #include "sotto/checkpoint/detail/published_model.hpp"
-#include "sotto/core/detail/files/absolute_path.hpp"
-#include "sotto/core/errors.hpp"
-#include "sotto/core/require_option.hpp"
 #include "sotto/strategies/model_groups.hpp"
 
 namespace sotto {
@@ -35,19 +29,14 @@ namespace sotto {
 ///   source  Hinton, Vinyals, Dean 2015, Distilling the knowledge in a neural network,
 ///           arXiv:1503.02531
 struct finished_models {
-    std::filesystem::path folder{};  // where the models are
-    int count = 1;                   // teachers
-    detail::checkpoint::disk files{};                   // by which the disk is reached
+    std::filesystem::path folder{};    // where the models are
+    int count = 1;                     // teachers
+    detail::checkpoint::disk files{};  // by which the disk is reached
 
     static constexpr bool finished = true;
     static constexpr bool by_each_rank = true;
 
-    std::vector<int> teachers(detail::model_groups) const {
-        check();
-        std::vector<int> all(static_cast<std::size_t>(count));
-        std::iota(all.begin(), all.end(), 0);
-        return all;
-    }
+    std::vector<int> teachers(detail::model_groups) const;
 
     /// Whatever groups there are: the teachers are the same.
     class state;
@@ -59,64 +48,27 @@ struct finished_models {
     }
 
 private:
-    void check() const {
-        if (folder.empty())
-            throw invalid_option("finished_models: there is no folder to read teachers from");
-        require_option("finished_models", "count", count,
-                       detail::allowed::at_least(1).at_most(4096));
-    }
+    void check() const;
 };
 
 /// What its options become on one rank.
 class finished_models::state {
 public:
-    explicit state(const finished_models& options) : options_(options) {
-        options.check();
-        options_.folder = detail::absolute_path(options.folder);
-        are_read_.resize(static_cast<std::size_t>(options.count));
-        for (int group = 0; group < options.count; ++group) require_whole(group);
-    }
+    explicit state(const finished_models& options);
 
     void publish(const detail::checkpoint::architecture&,
                  const detail::checkpoint::published_facts&, std::span<const float>,
                  std::span<const float>, std::span<const int>) const noexcept {}
 
     std::optional<detail::checkpoint::published_model> look(
-        const detail::checkpoint::architecture& kind, int group, std::int64_t after) {
-        const auto which = static_cast<std::size_t>(group);
-        if (are_read_[which]) return std::nullopt;
-        try {
-            auto found = detail::checkpoint::read_published(options_.files, folder_of(group),
-                                                            kind, after);
-            are_read_[which] = found.has_value();
-            return found;
-        } catch (const mismatch& e) {
-            throw invalid_option("finished_models: " + std::string(e.what()) +
-                                 ", of the student's own");
-        }
-    }
+        const detail::checkpoint::architecture& kind, int group, std::int64_t after);
 
     std::string problem() const { return {}; }
 
 private:
-    std::filesystem::path folder_of(int group) const {
-        return detail::checkpoint::models_folder(options_.folder, group);
-    }
+    std::filesystem::path folder_of(int group) const;
 
-    void require_whole(int group) {
-        std::string why = "there is no model in it";
-        try {
-            const auto found =
-                detail::checkpoint::survey_published(options_.files, folder_of(group));
-            if (found.newest) return;
-            if (!found.torn.empty()) why = "none in it is whole: " + found.torn.front().why;
-        } catch (const error& e) {
-            why = e.what();
-        }
-        throw invalid_option("finished_models: teacher " + std::to_string(group) + " of " +
-                             std::to_string(options_.count) + " was to be in '" +
-                             folder_of(group).string() + "': " + why);
-    }
+    void require_whole(int group);
 
     finished_models options_;
     std::vector<bool> are_read_;
@@ -126,3 +78,7 @@ inline finished_models::state finished_models::bind(const detail::meeting_place&
 }
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/codistillation/exchanges/finished_models.ipp"
+#endif

@@ -40,6 +40,7 @@
 #include "sotto/topologies/detail/mixing_graph.hpp"
 #include "sotto/transports/group.hpp"
 #include "sotto/transports/transport_ref.hpp"
+#include "sotto/core/visit.hpp"
 
 namespace sotto::detail {
 

@@ -20,13 +20,10 @@
 #include "sotto/checkpoint/detail/sections.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/exit_code.hpp"
-#include "sotto/core/printable.hpp"
 #include "sotto/kernels/detail/simd/arithmetic.hpp"
 #include "sotto/trainer/resume_report.hpp"
 #include "sotto/trainer/detail/checkpointing/run_place.hpp"
 #include "sotto/trainer/detail/checkpointing/saving.hpp"
-#include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
 #include "sotto/core/detail/memory/difference.hpp"
@@ -59,29 +56,10 @@ public:
         : through_(through), fields_(fields), senders_(std::move(senders)) {}
 
     /// `torn` is not empty while the state is filled, and afterwards says what that ended by.
-    resume_report read(const checkpoint::disk& files, const std::filesystem::path& folder, bool required,
-                       const std::string& configuration, run_place& place, std::string& torn,
-                       std::int64_t at_most = (std::numeric_limits<std::int64_t>::max)()) {
-        std::optional<checkpoint::file_reader> file;
-        resume_report report;
-        require_same_fields();
-        at_most_ = at_most;
-        if (!find(files, folder, required, configuration, file, report)) return report;
-        torn = "it was not finished";
-        try {
-            fill(file ? &*file : nullptr);
-        } catch (const peer_failure& e) {
-            torn = e.what();
-            throw;
-        } catch (...) {
-            torn = text_of_current_exception();
-            if (through_.size() > 1) fail_with_exception(through_);
-            throw;
-        }
-        torn.clear();
-        place = placed();
-        return report;
-    }
+    resume_report read(const checkpoint::disk& files, const std::filesystem::path& folder,
+                       bool required, const std::string& configuration, run_place& place,
+                       std::string& torn,
+                       std::int64_t at_most = (std::numeric_limits<std::int64_t>::max)());
 
     /// Newer checkpoints, which are damaged, unreadable or too new; of rank 0.
     const std::vector<checkpoint::refused_file>& refused() const noexcept { return refused_; }
@@ -97,61 +75,12 @@ private:
 
     bool find(const checkpoint::disk& files, const std::filesystem::path& folder, bool required,
               const std::string& configuration, std::optional<checkpoint::file_reader>& file,
-              resume_report& report) {
-        tidings path, refused;
-        if (through_.rank() == 0) {
-            try {
-                open(files, folder, required, configuration, file);
-            } catch (const error& e) {
-                path.fail(e.code(), e.what());
-            }
-            for (const auto& one : refused_) report.refused.append(printable(one.why)).append("\n");
-            refused.say(report.refused);
-            path.number = file ? 1 : 0;
-            if (path.code == 0 && file) path.say(file->path().string());
-        }
-        give_to_all(through_, path, label(5));
-        path.raise_if_failed(through_);
-        if (path.number == 0) return false;
-        give_to_all(through_, refused, label(5));
-        give_to_all(through_, std::as_writable_bytes(std::span(&found_, 1)), label(5));
-        shares_.resize(2 * static_cast<std::size_t>(found_.world));
-        give_to_all(through_, std::as_writable_bytes(std::span(shares_)), label(5));
-        report = {.found = true,
-                  .file = path.said(),
-                  .step = found_.place.step,
-                  .epoch = found_.place.epoch,
-                  .world_size = static_cast<int>(found_.world),
-                  .refused = printable_lines(refused.said())};
-        return true;
-    }
+              resume_report& report);
 
     // -- rank 0: which file, and is it this run's? --
 
     void open(const checkpoint::disk& files, const std::filesystem::path& folder, bool required,
-              const std::string& configuration,
-              std::optional<checkpoint::file_reader>& file) {
-        if (!checkpoint::open_newest(files, folder, file, refused_, at_most_, &listed_)) {
-            if (refused_.empty() && !required) return;
-            if (refused_.empty())
-                throw io_failure("resume: there is no checkpoint in '" + folder.string() + "'");
-            checkpoint::refuse_all("resume", folder, refused_);
-        }
-        try {
-            check_format(*file);
-            check_configuration(*file, configuration);
-            if (const auto wrong = read_place(file->header(), found_, shares_); !wrong.empty())
-                refuse(*file, wrong);
-            if (fields_.of_one_world && !same_world())
-                refuse(*file, "its " + std::to_string(found_.world) +
-                                  " ranks each had parameters and memory of their own, which " +
-                                  std::to_string(through_.size()) + " ranks cannot go on with");
-            check_tensors(*file);
-        } catch (...) {
-            file.reset();
-            throw;
-        }
-    }
+              const std::string& configuration, std::optional<checkpoint::file_reader>& file);
 
     static const std::string& text_of(const auto& file, std::string_view name) {
         if (const std::string* text = file.header().metadata_named(name)) return *text;

@@ -87,8 +87,8 @@ public:
             if (is_new && through_.rank() == 0) {
                 checkpoint::claimant who;
                 if (!extra.chosen().job.empty()) who.job = extra.chosen().job;
-                used.owner = std::make_unique<checkpoint::folder_owner>(
-                    files, folder, std::move(who));
+                used.owner =
+                    std::make_unique<checkpoint::folder_owner>(files, folder, std::move(who));
             }
             try {
                 run_writer(through_, fields, place)
@@ -162,7 +162,8 @@ public:
     }
 
     resume_report restore(const std::filesystem::path& where, bool required,
-                          void (*on_damage)(const resume_report&), const checkpoint::disk& files, run_place& place) {
+                          void (*on_damage)(const resume_report&), const checkpoint::disk& files,
+                          run_place& place) {
         const auto folder = folder_in(absolute_path(where));
         through_.at({.round = place.step, .phase = "resuming"});
         const auto fields = fields_of(model_, state_, parameters_, Alike, learnt_);

@@ -9,6 +9,13 @@
 #include "sotto/collectives/detail/broadcast.hpp"
 #include "sotto/trainer/detail/checkpointing/saved_state.hpp"
 #include "sotto/transports/fail_with_exception.hpp"
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <utility>
+#include "sotto/checkpoint/detail/format_header.hpp"
+#include "sotto/core/clock.hpp"
+#include "sotto/core/detail/text/print_line.hpp"
 
 namespace sotto::detail {
 
@@ -142,6 +149,100 @@ SOTTO_DECL checkpoint::file_header run_writer::plan(const std::string& configura
 SOTTO_DECL void run_writer::hand_over() {
     for (const auto* part : {&fields_.buffers, &fields_.apart})
         for (const saved_field& field : *part) send_to(through_, 0, field.memory, label(2));
+}
+
+SOTTO_DECL checkpoint_report run_writer::write(const checkpoint::disk& files,
+                                               const std::filesystem::path& folder,
+                                               std::int64_t keep, const std::string& configuration,
+                                               std::uint64_t seed,
+                                               const std::vector<checkpoint::refused_file>& refused,
+                                               const std::function<std::string()>& why_not) {
+    const time_point start = through_.now();
+    gather_parts();
+    checkpoint_report report{.step = place_.step};
+    report.path = (folder / checkpoint::file_name(place_.step)).string();
+    tidings told;
+    if (through_.rank() == 0) {
+        const checkpoint::file_header planned = plan(configuration, seed);
+        const bytes header = checkpoint::format_header(planned);
+        checkpoint::file_writer file(files, folder, place_.step, keep, refused, why_not);
+        file.write_header(header);
+        for (const auto* part :
+             {&fields_.parameters, &fields_.alike, &fields_.buffers, &fields_.apart})
+            for (const saved_field& field : *part) file.write(field.memory);
+        for (int rank = 1; rank < through_.size() && through_.agree(file.ok()); ++rank)
+            collect(rank, file);
+        told.code = file.finish() ? 0 : static_cast<std::int64_t>(errc::io);
+        told.number = file.bytes_written();
+        if (told.code != 0)
+            told.say(file.problem() +
+                     (file.lacks_room()
+                          ? " (a checkpoint takes " +
+                                std::to_string(std::ssize(header) + planned.data_bytes()) +
+                                " bytes, beside those that are there)"
+                          : ""));
+    } else {
+        for (int rank = 1; rank < through_.size() && through_.agree(true); ++rank)
+            if (rank == through_.rank()) hand_over();
+    }
+    give_to_all(through_, told, label(1));
+    report.failure = told.said();
+    report.took = in_seconds(through_.now() - start);
+    report.bytes = told.code == 0 ? told.number : 0;
+    return report;
+}
+
+SOTTO_DECL void run_writer::require_place_for_it(const checkpoint::disk& files,
+                                                 const std::filesystem::path& folder,
+                                                 checkpoint::folder_claim* owner,
+                                                 std::span<const std::int64_t> known,
+                                                 const std::string& configuration,
+                                                 std::uint64_t seed) {
+    bool has_told = false;
+    const auto try_it = [&] {
+        require_header(configuration, seed);
+        std::string why;
+        const bool waits = !require_folder(files, folder, *owner, known, why);
+        if (waits && !std::exchange(has_told, true)) print_line(stderr, "checkpoints: " + why);
+        return std::int64_t{waits};
+    };
+    checkpoint::attempt_each_second(files, through_.rank() == 0,
+                                    [&] { return by_the_first(through_, label(3), try_it) != 0; });
+}
+
+SOTTO_DECL bool run_writer::require_folder(const checkpoint::disk& files,
+                                           const std::filesystem::path& folder,
+                                           checkpoint::folder_claim& owner,
+                                           std::span<const std::int64_t> known,
+                                           std::string& why) const {
+    std::error_code problem;
+    const auto require_use = [&] {
+        if (problem)
+            throw io_failure("checkpoints: cannot use the folder '" + folder.string() +
+                             "': " + problem.message());
+    };
+    files.make_folder(folder, problem);
+    require_use();
+    const checkpoint::ownership now = owner.attempt(why);
+    if (now == checkpoint::ownership::waits) return false;
+    if (now == checkpoint::ownership::refused) throw invalid_option("checkpoints: " + why);
+    const auto other = checkpoint::foreign_generation(files, folder, known, problem);
+    require_use();
+    if (!other) return true;
+    throw invalid_option(
+        "checkpoints: '" + folder.string() + "' holds " + checkpoint::file_name(*other) +
+        " of another run, and this one is at "
+        "step " +
+        std::to_string(place_.step) + ": resume from it, or give a folder of its own");
+}
+
+SOTTO_DECL void run_writer::collect(int rank, checkpoint::file_writer& file) {
+    for (const auto* part : {&fields_.buffers, &fields_.apart})
+        for (const saved_field& field : *part) {
+            arriving_.resize(field.memory.size());
+            receive_from(through_, rank, arriving_, label(2));
+            file.write(arriving_);
+        }
 }
 
 }  // namespace sotto::detail

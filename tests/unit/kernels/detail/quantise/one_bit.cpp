@@ -15,8 +15,8 @@
 #include "support/lanes.hpp"
 
 namespace kernels = sotto::kernels;
-using sotto::detail::kernels::instruction_set;
 using sotto::detail::kernels::bytes_of_signs;
+using sotto::detail::kernels::instruction_set;
 using sotto::detail::kernels::sign_means;
 using sotto::testing::any_values;
 using sotto::testing::at_every_length;

@@ -31,7 +31,8 @@ TEST_CASE("ticks are round, few and inside") {
     const auto plain = [](double v) { return sotto::detail::reporting::digits(v, 1); };
     for (const auto& [low, high] :
          {std::pair(1e-3, 1e3), std::pair(0.4, 3.0), std::pair(1.0, 1e12), std::pair(2.0, 2.0)}) {
-        const sotto::detail::reporting::axis a = sotto::detail::reporting::log_axis(low, high, 10.0, plain);
+        const sotto::detail::reporting::axis a =
+            sotto::detail::reporting::log_axis(low, high, 10.0, plain);
         CHECK(a.ticks.size() >= 2);
         CHECK(a.ticks.size() <= 7);
         CHECK(a.place(low) == doctest::Approx(0.0));

@@ -217,12 +217,13 @@ TEST_CASE("links that go one way are told from those that go both ways") {
     CHECK(has(svg, "from rank 0 to 1: weight 0.250"));
     CHECK(has(svg, "which take turns over 2 rounds"));
     one_way.period = 0;
-    CHECK(has(sotto::detail::reporting::mixing_circle(one_way).told(), "these are the mean of 64 rounds"));
+    CHECK(has(sotto::detail::reporting::mixing_circle(one_way).told(),
+              "these are the mean of 64 rounds"));
 }
 
 TEST_CASE("graphs that are too large are told, not drawn, and those of one rank are a point") {
     sotto::detail::topologies::mixing_graph many{.ranks = 150,
-                                          .link_count = 150 * 149};  // too many to be listed
+                                                 .link_count = 150 * 149};  // too many to be listed
     CHECK_FALSE(sotto::detail::reporting::mixing_circle(many).is_drawn());
     CHECK(has(sotto::detail::reporting::mixing_circle(many).told(), "Too much to be drawn"));
     CHECK_FALSE(sotto::detail::reporting::mixing_circle(ring_of(1000)).is_drawn());

@@ -181,7 +181,8 @@ TEST_CASE("a server that has its own steps behind it counts in its last epoch wh
     CHECK(sotto::detail::reporting::serves_too(server));
     for (int rank = 1; rank < 4; ++rank)
         CHECK_FALSE(sotto::detail::reporting::serves_too(logs[static_cast<std::size_t>(rank)]));
-    const std::string each = sotto::detail::reporting::bytes(server.epochs[2].costs.message_bytes / 6.0);
+    const std::string each =
+        sotto::detail::reporting::bytes(server.epochs[2].costs.message_bytes / 6.0);
     for (const run_log& run : {server, joined_ranks(logs)}) {
         const std::string text = page({run});
         CHECK(fault_of(text) == "");

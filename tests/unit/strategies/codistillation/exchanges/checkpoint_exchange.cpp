@@ -134,8 +134,7 @@ TEST_CASE("what is published in the background is there when the exchange has en
     });
     CHECK(left_in(folder.path()) == steps_left{50});
     in_a_world([&](auto bind) {
-        auto other =
-            bind(checkpoint_exchange{.folder = folder.path(), .in_background = false}, 1);
+        auto other = bind(checkpoint_exchange{.folder = folder.path(), .in_background = false}, 1);
         const auto found = other.look(kind, 0, -1);
         REQUIRE(found);
         CHECK(found->facts.step == 50);
@@ -149,8 +148,7 @@ TEST_CASE("of models that come while one is written nothing is, and they are cou
     const scratch_folder folder("exchange_skipped");
     in_a_world([&](auto bind) {
         const gated_files files;
-        auto state =
-            bind(checkpoint_exchange{.folder = folder.path(), .files = files});
+        auto state = bind(checkpoint_exchange{.folder = folder.path(), .files = files});
         publish(state, 50);
         CHECK(state.skipped() == 0);
         publish(state, 100);
@@ -194,8 +192,7 @@ TEST_CASE("what others published is read in the background: nobody waits for it"
         CHECK_THROWS_AS(read(100), mismatch);
         write(200, kind);
         CHECK(read(100)->facts.step == 200);
-        auto in_front =
-            bind(checkpoint_exchange{.folder = folder.path(), .in_background = false});
+        auto in_front = bind(checkpoint_exchange{.folder = folder.path(), .in_background = false});
         CHECK(in_front.ready(kind, 1, -1));  // a look reads it
         CHECK(in_front.look(kind, 1, -1)->facts.step == 200);
     });
@@ -204,8 +201,8 @@ TEST_CASE("what others published is read in the background: nobody waits for it"
 TEST_CASE("why a model was not published is told until one is") {
     in_a_world([](auto bind) {
         memory_files files;
-        auto state = bind(checkpoint_exchange{
-            .folder = "/meet", .in_background = false, .files = files});
+        auto state =
+            bind(checkpoint_exchange{.folder = "/meet", .in_background = false, .files = files});
         state.open(0);
         publish(state, 50);
         CHECK(state.problem() == "");
@@ -266,8 +263,8 @@ TEST_CASE("a folder that cannot be used is refused before training") {
         memory_files files;
         std::string said;
         in_a_world([&](auto bind) {
-            auto state = bind(checkpoint_exchange{
-                .folder = "/meet", .in_background = false, .files = files});
+            auto state = bind(
+                checkpoint_exchange{.folder = "/meet", .in_background = false, .files = files});
             publish(state, 50);
             prepare(files.disk());
             try {

@@ -176,7 +176,7 @@ TEST_CASE("serving_rank: it waits for its folder -> each second a sign to the ot
     const layout tensors = one_number();
     const serving saving{.dedicated = true, .checkpoints = "run"};
     using options = served_two::options;
-    detail::serving_rank<options, memory_files> server{
+    detail::serving_rank<options> server{
         options{.servers = saving},          tensors, detail::shards_of(tensors, 1)[0],
         detail::server_roles(1, true, 0, 3), t,       files};
     const float start = 0.0f;
