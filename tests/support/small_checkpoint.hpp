@@ -60,7 +60,6 @@ public:
     }
 
     /// Whether a file that was opened holds just this.
-    template <detail::checkpoint::file_system Files>
     bool is_in(detail::checkpoint::file_reader& file) const {
         const auto same = [&](const std::string& section, const auto& fields) {
             return std::ranges::all_of(fields, [&](const detail::saved_field& field) {
