@@ -8,7 +8,7 @@
 #include <string>
 
 using namespace sotto;
-using namespace sotto::launch;
+using namespace sotto::detail::launch;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 

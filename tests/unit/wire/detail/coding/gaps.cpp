@@ -13,7 +13,6 @@
 #include "support/lanes.hpp"
 
 using namespace sotto;
-using namespace sotto::wire;
 using namespace sotto::detail::wire;
 
 namespace {
