@@ -45,7 +45,9 @@ function(sotto_needs variable source part)
     set(${variable} "${needs}" PARENT_SCOPE)
 endfunction()
 
-# What stands before the names of the parts that our targets link.
+# Flags of their own say what becomes of all that these are made of: their units compile it themselves.
+set(sotto_header_only "^(fast_math_.*|fuzz_.*)$")
+# What stands before the names of the parts that our other targets link.
 set(sotto_own_prefix "")
 if(SOTTO_OWN_COMPILED)
     set(sotto_own_prefix compiled_)
@@ -58,14 +60,18 @@ endif()
 
 # sotto_link_parts(<target>): to all of sotto's parts that there are but sotto::mpi and sotto::torch.
 function(sotto_link_parts target)
-    if(SOTTO_OWN_COMPILED)
+    set(prefix "${sotto_own_prefix}")
+    if(target MATCHES "${sotto_header_only}")
+        set(prefix "")
+    endif()
+    if(prefix)
         target_link_libraries(${target} PRIVATE sotto::compiled)
     endif()
     set(parts ${sotto_parts})
     # What MPI is linked to works only with its launcher at hand; LibTorch takes a second to load.
     list(REMOVE_ITEM parts mpi torch)
     foreach(part IN LISTS parts)
-        target_link_libraries(${target} PRIVATE sotto::${sotto_own_prefix}${part})
+        target_link_libraries(${target} PRIVATE sotto::${prefix}${part})
     endforeach()
 endfunction()
 
