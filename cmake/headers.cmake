@@ -857,6 +857,7 @@ set(sotto_models_headers
     include/sotto/data/sampler.hpp
     include/sotto/data/text_set.hpp
     include/sotto/data/vocabulary.hpp
+    include/sotto/models.hpp
     include/sotto/models/character_lstm.hpp
     include/sotto/models/churn.hpp
     include/sotto/models/detail/predict_with.hpp

@@ -35,7 +35,7 @@ if(SOTTO_SANITIZE)
 endif()
 
 # What a source includes that needs a part of sotto.
-set(sotto_needing_models "sotto/(nn|models|data)/|sotto/sotto\\.hpp|cblas\\.h")
+set(sotto_needing_models "sotto/(nn|models|data)/|sotto/models\\.hpp|cblas\\.h")
 set(sotto_needing_tls "sotto/transports/tcp_tls\\.hpp")
 set(sotto_needing_torch "sotto/adapters/torch|support/with_torch\\.hpp")
 

@@ -1,6 +1,7 @@
 // Deep Gradient Compression taken apart: data set, model and every part by flags.
 
 #include <sotto/models/lenet.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/logging/json_lines.hpp>
 

@@ -2,6 +2,7 @@
 
 #include <sotto/data/read_text.hpp>
 #include <sotto/models/character_lstm.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 
 #include <CLI/CLI.hpp>

@@ -3,6 +3,7 @@
 #include <sotto/data/augmented.hpp>
 #include <sotto/data/read_cifar10.hpp>
 #include <sotto/models/residual_cnn.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 
 #include <CLI/CLI.hpp>

@@ -2,6 +2,8 @@
 // gradient when it has one and reads what the parameters are by then. What came late is corrected
 // by how far the parameters have moved meanwhile (DC-ASGD).
 
+#include <sotto/models.hpp>
+
 #include <sotto/sotto.hpp>
 #include <sotto/strategies/parameter_server/arrival_paths.hpp>
 #include <sotto/logging/chrome_trace.hpp>

@@ -2,6 +2,8 @@
 // or do without the last gradient, by workers that are ahead by no more than a bound, and by
 // workers that never wait, without and with a correction: how long each takes to a target loss.
 
+#include <sotto/models.hpp>
+
 #include <sotto/sotto.hpp>
 #include <sotto/logging/joined_ranks.hpp>
 #include <sotto/report/report.hpp>

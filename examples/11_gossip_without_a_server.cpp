@@ -3,6 +3,8 @@
 // which keeps ranks closer than a step is long. The report draws the graph and how far ranks were
 // apart.
 
+#include <sotto/models.hpp>
+
 #include <sotto/sotto.hpp>
 #include <sotto/logging/consensus_maxima.hpp>
 #include <sotto/logging/joined_ranks.hpp>

@@ -3,6 +3,8 @@
 // they meet (local SGD, DiLoCo, SparseLoCo, and NoLoCo, where only pairs do): how long each takes,
 // what it sends, where it ends.
 
+#include <sotto/models.hpp>
+
 #include <sotto/sotto.hpp>
 #include <sotto/report/advice.hpp>
 #include <sotto/logging/joined_ranks.hpp>

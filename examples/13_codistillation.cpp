@@ -3,6 +3,8 @@
 // of the labels is wrong, which a model alone learns by heart; models that teach each other do so
 // less.
 
+#include <sotto/models.hpp>
+
 #include <sotto/sotto.hpp>
 #include <sotto/logging/joined_ranks.hpp>
 #include <sotto/logging/json_lines.hpp>

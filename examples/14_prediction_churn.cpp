@@ -3,6 +3,8 @@
 // the next. This trains twice alone and twice by codistillation, each with other starting values
 // and another order of the data, shows which predictions changed, and draws how many.
 
+#include <sotto/models.hpp>
+
 #include <sotto/sotto.hpp>
 #include <sotto/logging/append_churn.hpp>
 #include <sotto/logging/json_lines.hpp>

@@ -5,6 +5,7 @@
 
 #include <sotto/adapters/torch.hpp>
 #include <sotto/data/read_cifar10.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 
 #include <CLI/CLI.hpp>

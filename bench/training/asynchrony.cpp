@@ -4,6 +4,7 @@
 
 #include <sotto/data/read_cifar10.hpp>
 #include <sotto/models/residual_cnn.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/transports/run_simulated.hpp>
 

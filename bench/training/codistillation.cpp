@@ -5,6 +5,7 @@
 
 #include <sotto/data/read_text.hpp>
 #include <sotto/models/character_lstm.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/transports/run_simulated.hpp>
 

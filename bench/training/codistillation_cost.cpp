@@ -6,6 +6,7 @@
 // and gates. Writes one JSON object; see codistillation.py.
 
 #include <sotto/models/lenet.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 
 #include <CLI/CLI.hpp>

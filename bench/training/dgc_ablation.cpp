@@ -3,6 +3,7 @@
 // of them.
 
 #include <sotto/models/lenet.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 
 #include <CLI/CLI.hpp>

@@ -3,6 +3,8 @@
 // object how fast the first went before and after it, and how it ended. See codistillation.py,
 // which does it many times.
 
+#include <sotto/models.hpp>
+
 #include <sotto/sotto.hpp>
 #include <sotto/transports/tcp.hpp>
 

@@ -1,6 +1,8 @@
 // A compensator of one's own: the later a gradient comes, the less it counts, and it takes no step
 // that others have taken meanwhile.
 
+#include <sotto/models.hpp>
+
 #include <sotto/sotto.hpp>
 #include <sotto/transports/run_simulated.hpp>
 

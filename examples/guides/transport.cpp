@@ -1,6 +1,8 @@
 // A transport of one's own: letters that ranks put into each other's boxes, in the memory of one
 // process. Over another medium `box` and `send` change; what a transport promises stays the same.
 
+#include <sotto/models.hpp>
+
 #include <sotto/sotto.hpp>
 
 #include <algorithm>

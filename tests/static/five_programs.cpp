@@ -1,6 +1,8 @@
 // The five programs that a user writes, whole. A transport that is made as TCP is stands for all
 // that are. Compiling is passing.
 
+#include "sotto/models.hpp"
+
 #include "sotto/sotto.hpp"
 #include "static/least_transport.hpp"
 

@@ -48,7 +48,7 @@ BEGIN {
     floor["logging"] = floor["adapters"] = 7
     floor["report"] = 8
     floor["sotto.hpp"] = 9
-    count = split("src.hpp src_tcp.hpp src_models.hpp src_tls.hpp src_mpi.hpp", name, " ")
+    count = split("models.hpp src.hpp src_tcp.hpp src_models.hpp src_tls.hpp src_mpi.hpp", name, " ")
     for (i = 1; i <= count; ++i) floor[name[i]] = 9
     floor["version.hpp"] = 0
     columns_max = 100

@@ -22,6 +22,7 @@
 #include "sotto/checkpoint/detail/digest.hpp"
 #include "sotto/launch/environment.hpp"
 #include "sotto/launch/local_processes.hpp"
+#include "sotto/models.hpp"
 #include "sotto/sotto.hpp"
 #include "sotto/transports/tcp.hpp"
 

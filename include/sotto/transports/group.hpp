@@ -29,8 +29,8 @@ namespace sotto {
 /// through it; for a group's own put a `metered` around it.
 ///   wire    the parent's channels from label * 2^16 on (label * 2^24 in a group of a group)
 ///   errors  invalid_option: a channel of 2^16 or more; a label that is not 1 to 255; members that
-///           are not ascending ranks of the parent with the caller among them; a group of a group of
-///           a group: a channel has room for two labels
+///           are not ascending ranks of the parent with the caller among them; a group of a group
+///           of a group: a channel has room for two labels
 class group {
 public:
     /// Of these ranks of the parent, ascending; groups with the same label must have no rank in
