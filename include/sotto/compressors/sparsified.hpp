@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -75,6 +76,8 @@ struct sparsified {
 
     /// How entries are written, and which tensors are not worth choosing from.
     struct message_format {
+        static constexpr std::string_view described_as = "sparse_message";
+
         // Of gathered entries: what rounding takes away stays in memory. Entries that are summed on
         // the way are rounded at every stop, where no memory could keep the rest: with a memory
         // they go as floats.

@@ -28,6 +28,17 @@ constexpr std::string_view local_name() noexcept {
     return name;
 }
 
+/// What a type is called in a configuration: its local_name, without a template's arguments, which
+/// compilers do not spell alike. A type that was renamed keeps the name that old checkpoints have:
+/// `static constexpr std::string_view described_as = "old_name"`.
+template <class T>
+constexpr std::string_view described_name() noexcept {
+    if constexpr (requires { T::described_as; })
+        return T::described_as;
+    else
+        return local_name<T>().substr(0, local_name<T>().find('<'));
+}
+
 /// Options say their values to a visitor:
 /// `void describe(auto&& field) const { field("density", density); }`. From that come the text that
 /// ranks compare before they train together and the header of a run's log.
@@ -53,9 +64,7 @@ public:
     template <class T>
     description& add(std::string_view name, const T& value) {
         if constexpr (describable<T>) {
-            // Nor do they spell a template's arguments alike; the values say them.
-            const std::string_view type = local_name<T>();
-            line(name, type.substr(0, type.find('<')));
+            line(name, described_name<T>());
             const std::string outer = prefix_;
             prefix_.append(name).append(".");
             value.describe(

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,7 +34,8 @@ struct clipped {
     state bind(const layout& tensors) const { return {*this, tensors}; }
     void describe(auto&& field) const {
         field("inner", inner);
-        field("limit.norm", norm);  // as checkpoints have it
+        field("limit", std::string_view("by_norm"));  // as old checkpoints have it
+        field("limit.norm", norm);
     }
 };
 

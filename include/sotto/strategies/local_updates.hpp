@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
 #include "sotto/compressors/chunked_top_k.hpp"
 #include "sotto/compressors/error_feedback.hpp"
@@ -44,6 +45,8 @@ template <class Optimizer = sgd, class Outer = all_reduce<momentum_sgd>>
 struct local_updates {
     /// How often ranks that take steps of their own meet.
     struct meetings {
+        static constexpr std::string_view described_as = "local_steps";
+
         std::int64_t every = 30;  // steps from one meeting to the next
         double from_epoch = 0.0;  // before it they meet after every step: post-local SGD
 

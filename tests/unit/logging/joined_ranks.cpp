@@ -13,6 +13,7 @@
 #include "sotto/strategies/parameter_server/consistency/asynchronous.hpp"
 #include "sotto/strategies/parameter_server.hpp"
 #include "sotto/logging/json_lines.hpp"
+#include "sotto/report/detail/sections/report_advice.hpp"
 #include "sotto/logging/run_recorder.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_simulated.hpp"
