@@ -10,22 +10,7 @@
 #include "sotto/kernels/detail/quantise/quantise.hpp"
 #include "sotto/kernels/detail/quantise/quantise_by_norm.hpp"
 
-namespace sotto::detail {
-
-/// What the steps of a bucket's codes are measured by.
-enum class bucket_norm : std::uint8_t {
-    euclidean,  // the paper's theory: many codes become 0
-    maximum,    // the largest magnitude: finer steps, and never more variance
-};
-
-}  // namespace sotto::detail
-
 namespace sotto {
-
-/// As it is written in options: "euclidean" or "maximum".
-constexpr std::string_view name_of(detail::bucket_norm norm) noexcept {
-    return norm == detail::bucket_norm::euclidean ? "euclidean" : "maximum";
-}
 
 /// Codes of a few bits in steps of each bucket's norm, rounded up or down at random, so that the
 /// mean of many is the gradient itself. Nothing is remembered.
@@ -41,11 +26,17 @@ constexpr std::string_view name_of(detail::bucket_norm norm) noexcept {
 ///           two from 256 to 2^20; encode throws non_finite; decode_add throws malformed
 ///   source  Alistarh et al. 2017, QSGD, arXiv:1610.02132
 struct qsgd {
+    /// What the steps of a bucket's codes are measured by.
+    enum norms : std::uint8_t {
+        euclidean,  // the paper's theory: many codes become 0
+        maximum,    // the largest magnitude: finer steps, and never more variance
+    };
+
     std::int64_t bits = 4;      // of a code, its sign among them: 2, 4 or 8
     std::int64_t bucket = 512;  // d: values that share a norm
-    detail::bucket_norm norm = detail::bucket_norm::euclidean;  // s
-    std::uint64_t seed = 0;                                     // of the draws; ranks split it
-    bool dense_vectors = true;                                  // vectors as they are
+    norms norm = euclidean;     // s
+    std::uint64_t seed = 0;     // of the draws; ranks split it
+    bool dense_vectors = true;  // vectors as they are
 
     static constexpr bool unbiased = true;
     static constexpr std::string_view name = "qsgd";  // for errors
@@ -77,7 +68,7 @@ private:
     void quantise_to(std::uint64_t message_seed, std::span<const float> values,
                      std::span<float> scales, std::span<std::uint8_t> codes) const {
         const auto block = static_cast<std::size_t>(bucket);
-        if (norm == detail::bucket_norm::euclidean)
+        if (norm == euclidean)
             detail::kernels::quantise_by_norm<Bits>({.block = block, .seed = message_seed}, values,
                                                     scales, codes);
         else
@@ -87,6 +78,11 @@ private:
                                             values, scales, codes);
     }
 };
+
+/// As it is written in options: "euclidean" or "maximum".
+constexpr std::string_view name_of(qsgd::norms norm) noexcept {
+    return norm == qsgd::euclidean ? "euclidean" : "maximum";
+}
 
 }  // namespace sotto
 
