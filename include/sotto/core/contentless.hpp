@@ -9,6 +9,8 @@
 #include <type_traits>
 #include <memory>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto::detail {
 
 /// Addresses that nothing is behind: whoever reads or writes there is stopped by the system.
