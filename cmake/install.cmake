@@ -5,9 +5,12 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_DATADIR}/cmake/sotto")
+# A .pc file with a library lies beside it: what is in share/ is for every architecture.
 set(pkgconfig_dir "${CMAKE_INSTALL_DATADIR}/pkgconfig")
+set(compiled_pkgconfig_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 # The .pc files find their prefix from where they lie, so that an installed tree can be moved.
 file(RELATIVE_PATH pc_to_prefix "/prefix/${pkgconfig_dir}" "/prefix")
+file(RELATIVE_PATH compiled_pc_to_prefix "/prefix/${compiled_pkgconfig_dir}" "/prefix")
 if(IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
     set(pc_includedir "${CMAKE_INSTALL_INCLUDEDIR}")
 else()
@@ -76,7 +79,7 @@ function(sotto_install_compiled part pc_requires pc_words)
     install(EXPORT sotto-${name}-targets NAMESPACE sotto:: DESTINATION "${package_dir}")
     if(NOT part STREQUAL "torch")
         configure_file("${PROJECT_SOURCE_DIR}/cmake/sotto-compiled.pc.in" ${pc_name}.pc @ONLY)
-        install(FILES "${PROJECT_BINARY_DIR}/${pc_name}.pc" DESTINATION "${pkgconfig_dir}")
+        install(FILES "${PROJECT_BINARY_DIR}/${pc_name}.pc" DESTINATION "${compiled_pkgconfig_dir}")
     endif()
 endfunction()
 
