@@ -1,7 +1,6 @@
 // Several runs' logs side by side in one HTML report: what was learnt, what it cost, does it pay.
 
 #include <sotto/models.hpp>
-
 #include <sotto/sotto.hpp>
 #include <sotto/logging/chrome_trace.hpp>
 #include <sotto/logging/json_lines.hpp>

@@ -3,7 +3,6 @@
 // by how far the parameters have moved meanwhile (DC-ASGD).
 
 #include <sotto/models.hpp>
-
 #include <sotto/sotto.hpp>
 #include <sotto/strategies/parameter_server/arrival_paths.hpp>
 #include <sotto/logging/chrome_trace.hpp>

@@ -3,7 +3,6 @@
 // workers that never wait, without and with a correction: how long each takes to a target loss.
 
 #include <sotto/models.hpp>
-
 #include <sotto/sotto.hpp>
 #include <sotto/logging/joined_ranks.hpp>
 #include <sotto/report/report.hpp>

@@ -4,7 +4,6 @@
 // apart.
 
 #include <sotto/models.hpp>
-
 #include <sotto/sotto.hpp>
 #include <sotto/logging/consensus_maxima.hpp>
 #include <sotto/logging/joined_ranks.hpp>

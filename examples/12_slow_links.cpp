@@ -4,7 +4,6 @@
 // what it sends, where it ends.
 
 #include <sotto/models.hpp>
-
 #include <sotto/sotto.hpp>
 #include <sotto/report/advice.hpp>
 #include <sotto/logging/joined_ranks.hpp>

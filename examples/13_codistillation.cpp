@@ -4,7 +4,6 @@
 // less.
 
 #include <sotto/models.hpp>
-
 #include <sotto/sotto.hpp>
 #include <sotto/logging/joined_ranks.hpp>
 #include <sotto/logging/json_lines.hpp>

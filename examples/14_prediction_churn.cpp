@@ -4,7 +4,6 @@
 // and another order of the data, shows which predictions changed, and draws how many.
 
 #include <sotto/models.hpp>
-
 #include <sotto/sotto.hpp>
 #include <sotto/logging/append_churn.hpp>
 #include <sotto/logging/json_lines.hpp>

@@ -4,7 +4,6 @@
 // which does it many times.
 
 #include <sotto/models.hpp>
-
 #include <sotto/sotto.hpp>
 #include <sotto/transports/tcp.hpp>
 

@@ -2,7 +2,6 @@
 // that others have taken meanwhile.
 
 #include <sotto/models.hpp>
-
 #include <sotto/sotto.hpp>
 #include <sotto/transports/run_simulated.hpp>
 

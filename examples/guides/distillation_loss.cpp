@@ -2,7 +2,6 @@
 // that a teacher that is far off in one output does not pull harder than one that is off a little.
 
 #include <sotto/models.hpp>
-
 #include <sotto/sotto.hpp>
 #include <sotto/transports/run_simulated.hpp>
 

@@ -1,7 +1,6 @@
 // A topology of one's own: sites with a fast network inside and a slow one between them.
 
 #include <sotto/models.hpp>
-
 #include <sotto/sotto.hpp>
 
 #include <cstddef>

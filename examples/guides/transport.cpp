@@ -2,7 +2,6 @@
 // process. Over another medium `box` and `send` change; what a transport promises stays the same.
 
 #include <sotto/models.hpp>
-
 #include <sotto/sotto.hpp>
 
 #include <algorithm>

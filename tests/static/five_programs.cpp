@@ -2,7 +2,6 @@
 // that are. Compiling is passing.
 
 #include "sotto/models.hpp"
-
 #include "sotto/sotto.hpp"
 #include "static/least_transport.hpp"
 
