@@ -203,7 +203,7 @@ def main():
             load = os.getloadavg()[0]
             section: Section = run(bench, n)
             section.found |= known | {"command": command, "rounds": options.rounds,
-                                          "load": load}
+                              "load": load}
             section.found["instruction_set"] = bench.own.text("sotto_instruction_set")
             section.write(path)
 
