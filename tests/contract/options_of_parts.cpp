@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sotto/collectives/measured.hpp"
+#include "sotto/compressors/none.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/data/augmented.hpp"
