@@ -101,7 +101,6 @@ TEST_CASE_TEMPLATE_DEFINE("broadcast gives everybody the root's values, of any t
                           broadcasts) {
     for (const int world : worlds)
         Over::run(world, [&](auto& t) {
-            using endpoint = std::remove_reference_t<decltype(t)>;
             for (int root = 0; root < world; ++root)
                 for (const std::size_t n : {0u, 1u, 200000u}) {
                     broadcast<> floats(t, static_cast<std::int64_t>(n), root);
@@ -310,7 +309,6 @@ TEST_CASE_TEMPLATE_DEFINE("a rank that dies in the middle of any collective is n
                 Over::run(
                     4,
                     [&](auto& t) {
-                        using endpoint = std::remove_reference_t<decltype(t)>;
                         t.agree(true);
                         std::vector<float> values(1000, 1.0f);
                         const bytes own(100);
