@@ -8,6 +8,7 @@
 #include "sotto/compressors/detail/versioned_buffer.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/visit.hpp"
+#include "sotto/kernels/dgc_step.hpp"
 #include "sotto/kernels/select_top_k.hpp"
 
 namespace sotto {
@@ -52,7 +53,13 @@ public:
 
     /// accumulate, top-k and take in one pass over memory, bit for bit.
     kernels::selection step(const tensor& t, std::span<const float> gradient, float scale,
-                            std::int64_t k, double sparsity, kernels::top_k_scratch& scratch);
+                            std::int64_t k, double sparsity, kernels::top_k_scratch& scratch) {
+        return kernels::dgc_step(
+            {.momentum = momentum(), .nesterov = options_.nesterov, .gradient_scale = scale},
+            {gradient, velocity_.committed(t), accumulated_.committed(t), velocity_.next(t),
+             accumulated_.next(t), tensors_.size() >= streamed_from},
+            k, masks(sparsity), scratch);
+    }
 
     void give_back(const tensor& t, std::span<const std::uint32_t> indices,
                    std::span<const float> rests) noexcept;

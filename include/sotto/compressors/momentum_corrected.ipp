@@ -33,18 +33,6 @@ SOTTO_DECL std::span<const float> momentum_corrected::state::accumulate(
     return accumulated;
 }
 
-SOTTO_DECL kernels::selection momentum_corrected::state::step(const tensor& t,
-                                                              std::span<const float> gradient,
-                                                              float scale, std::int64_t k,
-                                                              double sparsity,
-                                                              kernels::top_k_scratch& scratch) {
-    return kernels::dgc_step(
-        {.momentum = momentum(), .nesterov = options_.nesterov, .gradient_scale = scale},
-        {gradient, velocity_.committed(t), accumulated_.committed(t), velocity_.next(t),
-         accumulated_.next(t), tensors_.size() >= streamed_from},
-        k, masks(sparsity), scratch);
-}
-
 SOTTO_DECL void momentum_corrected::state::give_back(const tensor& t,
                                                      std::span<const std::uint32_t> indices,
                                                      std::span<const float> rests) noexcept {

@@ -91,7 +91,7 @@ public:
     /// Where ranks come and go this rank and the servers see to it that they fit.
     bool introduce(const std::string& configuration) {
         if (!survives_) return false;
-        for (auto& l : links_) l.introduce(wire::summary_of(configuration));
+        for (auto& l : links_) l.introduce(configuration);
         if (serving_) serving_->introduce(configuration);
         return true;
     }

@@ -34,7 +34,7 @@ public:
     server_link(transport_ref through, int server, std::span<float> values, duration patience);
 
     /// How this rank is configured, which the server compares.
-    void introduce(const wire::configuration_summary& of);
+    void introduce(const std::string& configuration);
 
     /// The messages of a push, after room for their head.
     bytes& message() noexcept { return push_; }

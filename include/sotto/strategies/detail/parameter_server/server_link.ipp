@@ -14,12 +14,12 @@ namespace sotto::detail {
 SOTTO_DECL server_link::server_link(transport_ref through, int server, std::span<float> values,
                                     duration patience)
     : through_(through), server_(server), values_(values), patience_(patience) {
-    introduce(wire::summary_of({}));
+    introduce({});
 }
 
-SOTTO_DECL void server_link::introduce(const wire::configuration_summary& of) {
+SOTTO_DECL void server_link::introduce(const std::string& configuration) {
     greeting_.resize(wire::push_head_bytes(0));
-    wire::append_configuration(of, greeting_);
+    wire::append_configuration(wire::summary_of(configuration), greeting_);
 }
 
 SOTTO_DECL void server_link::push(const wire::push_header& head,
