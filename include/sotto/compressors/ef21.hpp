@@ -6,7 +6,6 @@
 #include <span>
 #include <utility>
 #include <vector>
-#include <iterator>
 
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/compressors/detail/contractive.hpp"

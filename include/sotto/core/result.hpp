@@ -6,7 +6,6 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
-#include <algorithm>
 
 #include "sotto/core/errors.hpp"
 

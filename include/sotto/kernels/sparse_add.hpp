@@ -5,7 +5,6 @@
 #include <initializer_list>
 #include <span>
 #include <string>
-#include <xxhash.h>
 
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/detail/top_k/largest_index.hpp"

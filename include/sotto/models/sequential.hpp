@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include <algorithm>
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"

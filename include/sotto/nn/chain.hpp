@@ -5,8 +5,6 @@
 #include <string>
 #include <tuple>
 #include <utility>
-#include <algorithm>
-#include <variant>
 
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/layer.hpp"

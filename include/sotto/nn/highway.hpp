@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <algorithm>
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"

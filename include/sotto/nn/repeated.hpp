@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include <algorithm>
 
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/layer.hpp"

@@ -4,7 +4,6 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <algorithm>
 
 #include "sotto/core/errors.hpp"
 #include "sotto/kernels/detail/nn/elementwise.hpp"

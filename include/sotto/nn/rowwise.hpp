@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <algorithm>
 
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/layer.hpp"

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <string>
-#include <memory>
 
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"

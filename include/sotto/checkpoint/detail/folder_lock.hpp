@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <system_error>
 #include <utility>
-#include <algorithm>
 
 #include "sotto/checkpoint/detail/disk.hpp"
 

@@ -3,13 +3,6 @@
 #include <cstddef>
 #include <optional>
 #include <vector>
-#include <filesystem>
-#include <functional>
-#include <thread>
-#include <set>
-#include <mutex>
-#include <unordered_set>
-#include <variant>
 
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"

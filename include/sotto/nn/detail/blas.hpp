@@ -4,16 +4,6 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <filesystem>
-#include <functional>
-#include <thread>
-#include <map>
-#include <set>
-#include <mutex>
-#include <unordered_set>
-#include <optional>
-#include <shared_mutex>
-#include <variant>
 
 // OpenBLAS has this function, other BLAS libraries have not: then its address is null.
 extern "C" [[gnu::weak]] void openblas_set_num_threads(int count);

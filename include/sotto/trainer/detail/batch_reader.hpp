@@ -2,18 +2,6 @@
 
 #include <cstdint>
 #include <utility>
-#include <filesystem>
-#include <functional>
-#include <thread>
-#include <deque>
-#include <map>
-#include <set>
-#include <mutex>
-#include <unordered_set>
-#include <future>
-#include <optional>
-#include <shared_mutex>
-#include <variant>
 
 #include "sotto/core/random.hpp"
 #include "sotto/data/dataset.hpp"

@@ -3,7 +3,6 @@
 #include "sotto/core/detail/memory/name_index.hpp"
 
 #include <algorithm>
-#include <variant>
 
 #include "sotto/core/config.hpp"
 

@@ -5,9 +5,6 @@
 
 #if defined(__aarch64__)
 #include <arm_neon.h>
-#include <xxhash.h>
-#include <xxhash.h>
-#include <xxhash.h>
 #endif
 
 #include "sotto/core/config.hpp"

@@ -4,7 +4,6 @@
 #include <memory>
 #include <type_traits>
 #include <utility>
-#include <algorithm>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/memory/large_pages.hpp"

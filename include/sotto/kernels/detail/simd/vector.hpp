@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <emmintrin.h>
 
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/instruction_set.hpp"

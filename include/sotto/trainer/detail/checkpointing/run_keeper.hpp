@@ -14,8 +14,6 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
-#include <deque>
-#include <map>
 
 #include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/folder_owner.hpp"

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
-#include <memory>
 
 #include "sotto/transports/detail/messaging/tag_lists.hpp"
 #include "sotto/transports/transport.hpp"

@@ -8,9 +8,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include <list>
-#include <set>
-#include <unordered_set>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
