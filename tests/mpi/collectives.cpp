@@ -201,7 +201,7 @@ TEST_CASE("sums are the same bits as between threads, whoever gathers") {
     const std::int64_t n = 100'000;
     const auto sum = [&](auto& t) {
         auto values = normal_values(n, static_cast<std::uint64_t>(t.rank()));
-        sotto::collectives::all_reduce all(t, n);
+        sotto::detail::collectives::all_reduce all(t, n);
         all.start(values, {});
         run(t, all);
         return values;
