@@ -75,6 +75,7 @@ public:
     std::uint64_t activity() { return inner_->activity(); }
     void await(std::uint64_t seen) { inner_->await(seen); }
     bool agree(bool vote) { return inner_->agree(vote); }
+    /// Opens a ballot of the inner transport.
     decltype(auto) open_ballot(std::span<const int> members,
                                std::uint32_t label) requires detail::ballot_transport<Inner> {
         return inner_->open_ballot(members, label);

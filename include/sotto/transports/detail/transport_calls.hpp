@@ -18,10 +18,6 @@
 #include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
 
-namespace sotto {
-class group;
-}
-
 namespace sotto::detail {
 
 /// A ballot that a transport has opened; empty where it has none.
@@ -71,6 +67,12 @@ struct transport_calls {
 
 /// Makes the calls that groups alone have.
 struct calls_of_group {
+    /// Whether it is one.
+    template <class T>
+    static constexpr bool fits = requires(const T& t) {
+        t.depth_;
+    };
+
     template <class Group>
     static constexpr void add_to(transport_calls& calls) {
         calls.send_labelled = [](void* t, int to, tag label, byte_view out) {
@@ -150,7 +152,7 @@ constexpr transport_calls calls_of_transport() {
     }
     calls.send_labelled = calls.send;
     calls.receive_labelled = calls.receive;
-    if constexpr (std::is_same_v<T, group>) calls_of_group::add_to<T>(calls);
+    if constexpr (calls_of_group::fits<T>) calls_of_group::add_to<T>(calls);
     return calls;
 }
 
