@@ -174,8 +174,8 @@ namespace sotto::detail {
 #endif
 }  // namespace sotto::detail
 
-namespace sotto {
 /// Trains one neural network on many machines over slow networks: everything of this library.
+namespace sotto {
 
 /// Whether what is read must carry the digest of its content. Not in a build for a fuzzer
 /// (FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION): no search would ever guess one, and so see what
