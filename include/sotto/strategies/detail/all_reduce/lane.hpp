@@ -77,7 +77,7 @@ public:
     /// What `options` say a shared sum is bound to.
     template <class Options>
     static auto binding(const Options& options, transport_ref through) {
-        return [&](std::int64_t size_max, wire::value_format format) {
+        return [&options, through](std::int64_t size_max, wire::value_format format) {
             return chosen<sum_options>(options).bind(through, size_max, format);
         };
     }
