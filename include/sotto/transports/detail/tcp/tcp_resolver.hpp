@@ -11,6 +11,7 @@
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
+#include "sotto/transports/detail/tcp/tcp_socket.hpp"
 
 namespace sotto::detail::net {
 
