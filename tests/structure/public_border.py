@@ -5,9 +5,9 @@ What lies in a folder named detail is private, all else under include/sotto is p
 place that breaks this:
 
   - a folder with more than 30 headers side by side;
-  - more than TYPES_MAX (250) public types and concepts;
+  - more than TYPES_MAX public types and concepts;
   - a private header that declares something outside namespace sotto::detail;
-  - an example, a guide or a program of a consumer test that includes a private header.
+  - a guide or a program of a consumer test that includes a private header.
 
 It reads the layout that clang-format keeps: what a namespace declares begins in the first column.
 """

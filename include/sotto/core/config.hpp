@@ -152,8 +152,8 @@
 #define SOTTO_CONTEXTS
 #endif
 
-namespace sotto {
 /// Trains one neural network on many machines over slow networks: everything of this library.
+namespace sotto {
 
 /// Whether what is read must carry the digest of its content. Not in a build for a fuzzer
 /// (FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION): no search would ever guess one, and so see what
