@@ -59,8 +59,8 @@ function report(line, text) {
     ++violations
 }
 
-# The longest of the folders above of which "include/sotto/folder/detail/file.hpp" lies in, after its
-# first n characters; a file that lies in none stands for itself.
+# The longest folder in `floor` that contains the file; path is "include/sotto/folder/detail/file.hpp",
+# without its first n characters. A file outside of these folders stands for itself.
 function folder_of(path, n, whole) {
     whole = path = substr(path, n + 1)
     while (!(path in floor) && sub("/[^/]*$", "", path)) {}

@@ -221,11 +221,7 @@ concept holds_momentum = requires {
 
 }  // namespace sotto::detail
 
-namespace sotto {
-
 /// The members that a compressor may leave out.
-}  // namespace sotto
-
 namespace sotto::detail::compressing {
 
 template <class State>

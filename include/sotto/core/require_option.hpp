@@ -117,11 +117,7 @@ private:
 
 }  // namespace sotto::detail
 
-namespace sotto {
-
 /// The ranges that options have.
-}  // namespace sotto
-
 namespace sotto::detail::allowed {
 
 /// From this number on.

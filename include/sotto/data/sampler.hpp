@@ -42,6 +42,10 @@ namespace sotto::data {
 /// alike, and so another text where what is one's may be another's too.
 std::string deal_of(const detail::data::shard& of, std::uint64_t seed, std::int64_t examples);
 
+}  // namespace sotto::data
+
+namespace sotto::detail::data {
+
 /// Deals out the examples of an epoch in batches. Ranks with the same size and stream shuffle
 /// alike, so that their shares are disjoint and together the whole epoch; where count does not
 /// divide size, the first shares have one example more.
@@ -50,10 +54,6 @@ std::string deal_of(const detail::data::shard& of, std::uint64_t seed, std::int6
 ///           `dealing` are everybody's, the others go round
 ///   cost    begin_epoch O(size);  16 bytes an example for one share, 8 (1 + 1 / count) in general,
 ///           of a shard 8 more;
-}  // namespace sotto::data
-
-namespace sotto::detail::data {
-
 ///           no allocation later
 ///   errors  invalid_option: size < 0, batch_size < 1, a share that is neither 0 of 0 nor
 ///           0 <= index < count, a shard that is not 0 <= index < count with a part in common from

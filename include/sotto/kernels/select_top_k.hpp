@@ -14,8 +14,8 @@
 #include "sotto/kernels/detail/top_k/sources.hpp"
 #include "sotto/kernels/detail/top_k/top_k_search.hpp"
 
-/// Loops over spans, each written once and compiled for several instruction sets, of which the best
-/// that the processor has is taken when it is called.
+/// Loops over spans. Each is written once and compiled for several instruction sets; a call runs
+/// the best one that the processor has.
 namespace sotto::kernels {
 
 /// What a NaN among the values means.

@@ -46,7 +46,7 @@ namespace sotto::nn {
 ///   backward(parameters, in, out_gradient, gradient, on_ready) -> gradient with respect to `in`
 ///       after forward on the same `in`; writes (does not add) the layer's tensors in `gradient`
 ///       and announces each once, last to first. If no layer before this one has parameters, it
-///       returns an empty span or what it was given: nobody will ask
+///       may return any span: the result is not read
 template <class L>
 concept layer = std::copyable<L> && requires(const L& options, shape input, blueprint& plan) {
     { options.bind(input, plan) } -> detail::nn::layer_state;

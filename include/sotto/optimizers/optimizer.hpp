@@ -77,11 +77,7 @@ concept linear_optimizer = optimizer<O> && requires {
 
 }  // namespace sotto::detail
 
-namespace sotto {
-
 /// The members that an optimizer may leave out.
-}  // namespace sotto
-
 namespace sotto::detail::optimizing {
 
 template <class State>

@@ -80,11 +80,7 @@ concept adapts_rate = requires {
 
 }  // namespace sotto::detail
 
-namespace sotto {
-
 /// The members that a compensator may leave out.
-}  // namespace sotto
-
 namespace sotto::detail::compensating {
 
 template <class State>

@@ -157,9 +157,9 @@ concept strategy = requires(strategy_state<S>& state, const detail::epoch_plan& 
     { state.round(job, parameters) } -> std::convertible_to<round_report>;
 };
 
-/// What a strategy's options and state may have, with the default for those that do not.
 }  // namespace sotto
 
+/// What a strategy's options and state may have, with the default for those that do not.
 namespace sotto::detail::conducting {
 
 /// All ranks do the same number of rounds.

@@ -73,9 +73,9 @@ inline constexpr bool answers_epochs_by_verdict = [] {
         return true;
 }();
 
-/// What a callback may leave out.
 }  // namespace sotto
 
+/// What a callback may leave out.
 namespace sotto::detail::calling {
 
 template <class C>

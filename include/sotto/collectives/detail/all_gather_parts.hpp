@@ -8,7 +8,6 @@
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
 
-/// What all ranks do together: sums, gatherings, broadcasts and barriers over any transport.
 namespace sotto::detail::collectives {
 
 /// The second half of a ring, of values of any type: nothing is added.

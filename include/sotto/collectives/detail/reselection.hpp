@@ -19,8 +19,8 @@ namespace sotto::detail::collectives {
 ///   cost    adding O(entries); taking out one read of all `size` sums. 16 bytes a place, touched
 ///           where there are sums, and 16 bytes an entry
 class reselection {
-    /// For so many places, entries and kept sums a round.
 public:
+    /// For so many places, entries and kept sums a round.
     reselection(std::int64_t size, std::int64_t entries_max, std::int64_t most_max);
 
     /// Sums have the bits that adding in this order to zeros has.

@@ -8,7 +8,6 @@
 #include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
 
-/// Layers of networks, their memory and the passes through them.
 namespace sotto::detail::nn {
 
 /// A function applied to every value alike. `Function` writes y from x and, with the derivative as

@@ -48,7 +48,7 @@ TEST_CASE("the files of other servers are found, too") {
     const std::filesystem::path first = order.string() + ".rank1";
     CHECK(shared_arrivals(order, first, 2).has_value());
     CHECK(shared_arrivals(first, order, 2).has_value());
-    CHECK_FALSE(shared_arrivals(order, first, 1).has_value());  // which nobody then writes
+    CHECK_FALSE(shared_arrivals(order, first, 1).has_value());  // no worker writes it
     CHECK_FALSE(shared_arrivals(order, order.string() + ".rank", 2).has_value());
     CHECK_FALSE(shared_arrivals(order, order.string() + ".rank1x", 2).has_value());
     CHECK_FALSE(shared_arrivals(order, order.string() + ".old", 2).has_value());

@@ -9,8 +9,6 @@
 #include "sotto/kernels/detail/simd/require.hpp"
 #include "sotto/kernels/detail/simd/vector.hpp"
 
-/// Loops over spans, each written once and compiled for several instruction sets, of which the best
-/// that the processor has is taken when it is called.
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
 struct scale_lanes {

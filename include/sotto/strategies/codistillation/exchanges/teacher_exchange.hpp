@@ -85,11 +85,7 @@ concept exchanges_by_each_rank = requires {
 
 }  // namespace sotto::detail
 
-namespace sotto {
-
 /// The members that an exchange may leave out.
-}  // namespace sotto
-
 namespace sotto::detail::exchanging {
 
 template <class State>

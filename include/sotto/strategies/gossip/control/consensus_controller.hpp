@@ -78,9 +78,9 @@ concept consensus_controller = requires(const C& options) {
 template <class C>
 using controller_state = decltype(std::declval<const C&>().bind());
 
-/// The members that a controller may leave out.
 }  // namespace sotto
 
+/// The members that a controller may leave out.
 namespace sotto::detail::controlling {
 
 /// Whether a is above b; not where one of them is no number.

@@ -52,9 +52,9 @@ concept mixing_method = requires(const M& options, const layout& tensors) {
 template <class M>
 using mixing_state = decltype(std::declval<const M&>().bind(std::declval<const layout&>()));
 
-/// The members that a method may leave out.
 }  // namespace sotto
 
+/// The members that a method may leave out.
 namespace sotto::detail::mixing {
 
 /// Parameters are mixed as they were before the step.

@@ -11,8 +11,6 @@
 #include "sotto/core/result.hpp"
 #include "sotto/wire/detail/coding/bits.hpp"
 
-/// What bytes on the wire mean: blocks of values and indices, frames, and the words of protocols.
-/// What reads them bounds every length before it is used.
 namespace sotto::detail::wire::inline SOTTO_UNIT {
 
 /// Indices as n bits, of which the i-th says whether i is among them: the code for about half of
