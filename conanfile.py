@@ -16,17 +16,38 @@ class SottoConan(ConanFile):
     description = "Trains one neural network on many machines over slow networks"
     license = "BSD-3-Clause"
     topics = ("header-only", "machine-learning", "distributed-training", "gradient-compression")
-    package_type = "header-library"
+    package_type = "header-library"  # a static library with the option `compiled`
     settings = "os", "arch", "compiler", "build_type"
-    # launcher: the package has the programs sotto_launch and sotto_teachers too, and is one of its platform.
-    options = {"models": [True, False], "tls": [True, False], "mpi": [True, False], "launcher": [True, False]}
-    default_options = {"models": False, "tls": False, "mpi": False, "launcher": False}
+    # compiled: the package has the static libraries of sotto::compiled, sotto::compiled_models and so on too.
+    # launcher: the package has the programs sotto_launch and sotto_teachers too. With either it is one of its platform.
+    options = {
+        "compiled": [True, False],
+        "fPIC": [True, False],
+        "models": [True, False],
+        "tls": [True, False],
+        "mpi": [True, False],
+        "launcher": [True, False],
+    }
+    default_options = {
+        "compiled": False,
+        "fPIC": True,
+        "models": False,
+        "tls": False,
+        "mpi": False,
+        "launcher": False,
+    }
     exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "examples/launcher/*", "tests/*"
     no_copy_source = True
 
     def set_version(self):
         text = load(self, os.path.join(self.recipe_folder, "include", "sotto", "version.hpp"))
         self.version = ".".join(re.findall(r"SOTTO_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", text))
+
+    def configure(self):
+        if self.options.compiled:
+            self.package_type = "static-library"
+        else:
+            self.options.rm_safe("fPIC")
 
     def layout(self):
         cmake_layout(self)
@@ -62,8 +83,13 @@ class SottoConan(ConanFile):
     def _runs_tests(self):
         return not self.conf.get("tools.build:skip_test", default=False, check_type=bool)
 
+    _mpi_defines = ["OMPI_SKIP_MPICXX", "MPICH_SKIP_MPICXX"]
+
     def generate(self):
         toolchain = CMakeToolchain(self)
+        toolchain.cache_variables["SOTTO_COMPILED"] = bool(self.options.compiled)
+        # Two programs alone are compiled sooner than the library.
+        toolchain.cache_variables["SOTTO_OWN_COMPILED"] = bool(self.options.compiled) or self._runs_tests
         toolchain.cache_variables["SOTTO_BUILD_LAUNCHER"] = bool(self.options.launcher)
         toolchain.cache_variables["SOTTO_BUILD_TESTS"] = self._runs_tests
         toolchain.cache_variables["SOTTO_BUILD_EXAMPLES"] = False
@@ -74,15 +100,24 @@ class SottoConan(ConanFile):
         toolchain.cache_variables["SOTTO_TORCH"] = False
         toolchain.cache_variables["CMAKE_DISABLE_FIND_PACKAGE_CBLAS"] = not self.options.models
         toolchain.cache_variables["CMAKE_DISABLE_FIND_PACKAGE_OpenSSL"] = not self.options.tls
-        # Of MPI nothing is looked for: Conan Center's has no CMake names, and the headers are there anyway.
-        toolchain.cache_variables["CMAKE_DISABLE_FIND_PACKAGE_MPI"] = True
+        # Conan Center's MPI has no names of CMake's: headers need none, and for what is compiled they are given here.
+        compiled_mpi = bool(self.options.compiled and self.options.mpi)
+        toolchain.cache_variables["CMAKE_DISABLE_FIND_PACKAGE_MPI"] = not compiled_mpi
+        dependencies = CMakeDeps(self)
+        if compiled_mpi:
+            toolchain.cache_variables["MPI_CXX_FOUND"] = True
+            for name in self._mpi_defines:
+                toolchain.preprocessor_definitions[name] = None
+            dependencies.set_property("openmpi", "cmake_file_name", "MPI")
+            dependencies.set_property("openmpi", "cmake_target_name", "MPI::MPI_CXX")
+            dependencies.set_property("openmpi", "cmake_config_version_compat", "AnyNewerVersion")
         toolchain.generate()
-        CMakeDeps(self).generate()
+        dependencies.generate()
 
     def build(self):
         cmake = CMake(self)
         cmake.configure()
-        if self._runs_tests or self.options.launcher:
+        if self._runs_tests or self.options.launcher or self.options.compiled:
             cmake.build()
         if self._runs_tests and can_run(self):
             cmake.test()
@@ -91,10 +126,12 @@ class SottoConan(ConanFile):
         CMake(self).install()
         licenses = os.path.join(self.package_folder, "licenses")
         copy(self, "LICENSE", src=self.source_folder, dst=licenses)
-        rmdir(self, os.path.join(self.package_folder, "share"))  # CMakeDeps writes its own configs
+        # CMakeDeps and PkgConfigDeps write their own.
+        rmdir(self, os.path.join(self.package_folder, "share"))
+        rmdir(self, os.path.join(self.package_folder, "lib", "pkgconfig"))
 
     def package_id(self):
-        if not self.info.options.launcher:
+        if not self.info.options.launcher and not self.info.options.compiled:
             self.info.clear()
 
     def package_info(self):
@@ -115,6 +152,8 @@ class SottoConan(ConanFile):
             "tls": ["openssl::ssl"],
             "mpi": ["openmpi::openmpi"],
         }
+        if self.options.compiled:
+            self._add_compiled("compiled", "sotto", ["base"])
         for name, libraries in needs.items():
             if self.options.get_safe(name):
                 part = self.cpp_info.components[name]
@@ -122,10 +161,21 @@ class SottoConan(ConanFile):
                 part.set_property("pkg_config_name", f"sotto-{name}")
                 part.bindirs = part.libdirs = []
                 part.requires = ["base", *libraries]
+                if self.options.compiled:
+                    self._add_compiled(f"compiled_{name}", f"sotto_{name}", ["compiled", name])
         if self.options.get_safe("mpi"):  # its C interface is enough; that for C++ wants a library more
-            self.cpp_info.components["mpi"].defines = ["OMPI_SKIP_MPICXX", "MPICH_SKIP_MPICXX"]
+            self.cpp_info.components["mpi"].defines = self._mpi_defines
 
         if self.options.launcher:
             launcher = self.cpp_info.components["launcher"]
             launcher.includedirs = launcher.libdirs = []
             launcher.bindirs = ["bin"]
+
+    def _add_compiled(self, name, library, requires):
+        component = self.cpp_info.components[name]
+        component.set_property("cmake_target_name", f"sotto::{name}")
+        component.set_property("pkg_config_name", f"sotto-{name}".replace("_", "-"))
+        component.libs = [library]
+        component.bindirs = []
+        component.defines = ["SOTTO_SEPARATE_COMPILATION"]
+        component.requires = requires

@@ -1,7 +1,9 @@
 # Every header of sotto. Written by: cmake -P cmake/update_headers.cmake
 
+# What sotto::sotto has.
 set(sotto_headers
     include/sotto/checkpoint/detail/digest.hpp
+    include/sotto/checkpoint/detail/disk.hpp
     include/sotto/checkpoint/detail/file_header.hpp
     include/sotto/checkpoint/detail/file_reader.hpp
     include/sotto/checkpoint/detail/file_system.hpp
@@ -21,6 +23,8 @@ set(sotto_headers
     include/sotto/checkpoint/detail/saved_fields.hpp
     include/sotto/checkpoint/detail/sections.hpp
     include/sotto/checkpoint/detail/whole_file.hpp
+    include/sotto/checkpoint/digest_text.hpp
+    include/sotto/checkpoint/print_teachers.hpp
     include/sotto/checkpoint/saved_model.hpp
     include/sotto/collectives/all_reduce.hpp
     include/sotto/collectives/detail/all_gather_parts.hpp
@@ -32,7 +36,6 @@ set(sotto_headers
     include/sotto/collectives/detail/fitting.hpp
     include/sotto/collectives/detail/flight.hpp
     include/sotto/collectives/detail/folded_ranks.hpp
-    include/sotto/collectives/detail/native.hpp
     include/sotto/collectives/detail/neighbour_exchange.hpp
     include/sotto/collectives/detail/operation.hpp
     include/sotto/collectives/detail/plan.hpp
@@ -190,13 +193,13 @@ set(sotto_headers
     include/sotto/launch/detail/process_group.hpp
     include/sotto/launch/detail/program_path.hpp
     include/sotto/launch/detail/reserved_port.hpp
+    include/sotto/launch/detail/supervision.hpp
     include/sotto/launch/detail/system_calls.hpp
     include/sotto/launch/environment.hpp
     include/sotto/launch/local_processes.hpp
-    include/sotto/launch/supervision.hpp
+    include/sotto/logging/append_churn.hpp
     include/sotto/logging/chrome_trace.hpp
     include/sotto/logging/consensus_maxima.hpp
-    include/sotto/logging/detail/churn_lines.hpp
     include/sotto/logging/detail/consensus_lines.hpp
     include/sotto/logging/detail/json_line_checks.hpp
     include/sotto/logging/detail/json_lines_reader.hpp
@@ -212,7 +215,6 @@ set(sotto_headers
     include/sotto/logging/detail/run_ranks.hpp
     include/sotto/logging/detail/run_taught.hpp
     include/sotto/logging/detail/server_lines.hpp
-    include/sotto/logging/detail/server_summary.hpp
     include/sotto/logging/detail/taught_lines.hpp
     include/sotto/logging/detail/taught_record.hpp
     include/sotto/logging/detail/taught_summary.hpp
@@ -223,6 +225,7 @@ set(sotto_headers
     include/sotto/logging/read_json_lines.hpp
     include/sotto/logging/run_log.hpp
     include/sotto/logging/run_recorder.hpp
+    include/sotto/logging/server_summary.hpp
     include/sotto/losses/cross_entropy.hpp
     include/sotto/losses/detail/surprise.hpp
     include/sotto/losses/frequencies_of.hpp
@@ -241,12 +244,12 @@ set(sotto_headers
     include/sotto/report/advice_calibration.hpp
     include/sotto/report/advice_link.hpp
     include/sotto/report/advice_transfer.hpp
+    include/sotto/report/calibrated_advice.hpp
     include/sotto/report/detail/advice/advice_mirror.hpp
     include/sotto/report/detail/charts/report_axis.hpp
     include/sotto/report/detail/charts/report_chart.hpp
     include/sotto/report/detail/charts/report_style.hpp
     include/sotto/report/detail/sections/report_advice.hpp
-    include/sotto/report/detail/sections/report_calibration.hpp
     include/sotto/report/detail/sections/report_churn.hpp
     include/sotto/report/detail/sections/report_consensus.hpp
     include/sotto/report/detail/sections/report_costs.hpp
@@ -317,7 +320,6 @@ set(sotto_headers
     include/sotto/strategies/detail/local_updates/local_updates_state.hpp
     include/sotto/strategies/detail/parameter_server/arrival.hpp
     include/sotto/strategies/detail/parameter_server/arrival_order.hpp
-    include/sotto/strategies/detail/parameter_server/arrival_paths.hpp
     include/sotto/strategies/detail/parameter_server/attendance.hpp
     include/sotto/strategies/detail/parameter_server/changed_entries.hpp
     include/sotto/strategies/detail/parameter_server/entry_room.hpp
@@ -362,6 +364,7 @@ set(sotto_headers
     include/sotto/strategies/local_updates.hpp
     include/sotto/strategies/model_groups.hpp
     include/sotto/strategies/parameter_server.hpp
+    include/sotto/strategies/parameter_server/arrival_paths.hpp
     include/sotto/strategies/parameter_server/consistency/asynchronous.hpp
     include/sotto/strategies/parameter_server/consistency/bulk_synchronous.hpp
     include/sotto/strategies/parameter_server/consistency/consistency.hpp
@@ -406,22 +409,22 @@ set(sotto_headers
     include/sotto/trainer/detail/learnt_by_all.hpp
     include/sotto/trainer/detail/located.hpp
     include/sotto/trainer/detail/model_buffers.hpp
-    include/sotto/trainer/detail/model_path.hpp
     include/sotto/trainer/detail/run_description.hpp
     include/sotto/trainer/detail/strategy_info.hpp
     include/sotto/trainer/detail/tensor_names.hpp
     include/sotto/trainer/early_stop.hpp
     include/sotto/trainer/mean_parameters.hpp
+    include/sotto/trainer/model_path.hpp
     include/sotto/trainer/options.hpp
     include/sotto/trainer/publish.hpp
     include/sotto/trainer/reports.hpp
     include/sotto/trainer/resume_report.hpp
     include/sotto/trainer/save_model.hpp
     include/sotto/trainer/trainer.hpp
-    include/sotto/transports/ballot_transport.hpp
     include/sotto/transports/detail/in_process/in_process_hub.hpp
     include/sotto/transports/detail/in_process/in_process_mailbox.hpp
     include/sotto/transports/detail/messaging/age_list.hpp
+    include/sotto/transports/detail/messaging/ballot_transport.hpp
     include/sotto/transports/detail/messaging/blame.hpp
     include/sotto/transports/detail/messaging/control_stream.hpp
     include/sotto/transports/detail/messaging/handshake.hpp
@@ -438,6 +441,7 @@ set(sotto_headers
     include/sotto/transports/detail/messaging/ring_queue.hpp
     include/sotto/transports/detail/messaging/send_progress.hpp
     include/sotto/transports/detail/messaging/tag_lists.hpp
+    include/sotto/transports/detail/native_collectives.hpp
     include/sotto/transports/detail/packets/packet_ends.hpp
     include/sotto/transports/detail/packets/packet_membership.hpp
     include/sotto/transports/detail/packets/packet_stream.hpp
@@ -464,6 +468,7 @@ set(sotto_headers
     include/sotto/transports/detail/tcp/tcp_resolver.hpp
     include/sotto/transports/detail/tcp/tcp_security.hpp
     include/sotto/transports/detail/tcp/tcp_socket.hpp
+    include/sotto/transports/detail/transport_calls.hpp
     include/sotto/transports/fail_with_exception.hpp
     include/sotto/transports/group.hpp
     include/sotto/transports/in_process.hpp
@@ -485,6 +490,7 @@ set(sotto_headers
     include/sotto/transports/tcp_options.hpp
     include/sotto/transports/tolerant_transport.hpp
     include/sotto/transports/transport.hpp
+    include/sotto/transports/transport_ref.hpp
     include/sotto/version.hpp
     include/sotto/wire/dense_block.hpp
     include/sotto/wire/detail/blocks/codebook_block.hpp
@@ -518,6 +524,318 @@ set(sotto_headers
     include/sotto/wire/sparse_block.hpp
     include/sotto/wire/value_format.hpp)
 
+# Definitions that these headers include at their end, or sotto::compiled compiles.
+set(sotto_bodies
+    include/sotto/checkpoint/detail/digest.ipp
+    include/sotto/checkpoint/detail/disk.ipp
+    include/sotto/checkpoint/detail/file_header.ipp
+    include/sotto/checkpoint/detail/file_reader.ipp
+    include/sotto/checkpoint/detail/file_system.ipp
+    include/sotto/checkpoint/detail/file_writer.ipp
+    include/sotto/checkpoint/detail/folder_lock.ipp
+    include/sotto/checkpoint/detail/folder_owner.ipp
+    include/sotto/checkpoint/detail/format_header.ipp
+    include/sotto/checkpoint/detail/generations.ipp
+    include/sotto/checkpoint/detail/group_folders.ipp
+    include/sotto/checkpoint/detail/job_name.ipp
+    include/sotto/checkpoint/detail/json_cursor.ipp
+    include/sotto/checkpoint/detail/model_file.ipp
+    include/sotto/checkpoint/detail/own_state.ipp
+    include/sotto/checkpoint/detail/parse_header.ipp
+    include/sotto/checkpoint/detail/published_model.ipp
+    include/sotto/checkpoint/detail/read_model_file.ipp
+    include/sotto/checkpoint/detail/saved_fields.ipp
+    include/sotto/checkpoint/detail/sections.ipp
+    include/sotto/checkpoint/detail/whole_file.ipp
+    include/sotto/checkpoint/digest_text.ipp
+    include/sotto/checkpoint/print_teachers.ipp
+    include/sotto/checkpoint/saved_model.ipp
+    include/sotto/collectives/all_reduce.ipp
+    include/sotto/collectives/detail/all_gather_v.ipp
+    include/sotto/collectives/detail/barrier.ipp
+    include/sotto/collectives/detail/flight.ipp
+    include/sotto/collectives/detail/neighbour_exchange.ipp
+    include/sotto/collectives/detail/reduce_scatter.ipp
+    include/sotto/collectives/detail/refuse_mixing.ipp
+    include/sotto/collectives/detail/reselection.ipp
+    include/sotto/collectives/hierarchical.ipp
+    include/sotto/collectives/measured.ipp
+    include/sotto/collectives/sparse_all_reduce.ipp
+    include/sotto/compressors/chunked_top_k.ipp
+    include/sotto/compressors/compressor.ipp
+    include/sotto/compressors/density_schedule.ipp
+    include/sotto/compressors/detail/low_rank_plan.ipp
+    include/sotto/compressors/detail/returned_entries.ipp
+    include/sotto/compressors/detail/versioned_buffer.ipp
+    include/sotto/compressors/detail/whole_vectors.ipp
+    include/sotto/compressors/dgc.ipp
+    include/sotto/compressors/local_clipping.ipp
+    include/sotto/compressors/momentum_corrected.ipp
+    include/sotto/compressors/no_memory.ipp
+    include/sotto/compressors/power_sgd.ipp
+    include/sotto/compressors/qsgd.ipp
+    include/sotto/compressors/random_k.ipp
+    include/sotto/compressors/residual.ipp
+    include/sotto/compressors/sampled_top_k.ipp
+    include/sotto/compressors/scaled_sign.ipp
+    include/sotto/compressors/selector.ipp
+    include/sotto/compressors/terngrad.ipp
+    include/sotto/compressors/threshold.ipp
+    include/sotto/compressors/top_k.ipp
+    include/sotto/core/clock.ipp
+    include/sotto/core/contentless.ipp
+    include/sotto/core/deadline.ipp
+    include/sotto/core/describe.ipp
+    include/sotto/core/detail/files/absolute_path.ipp
+    include/sotto/core/detail/files/descriptor.ipp
+    include/sotto/core/detail/files/file_kind.ipp
+    include/sotto/core/detail/files/input_file.ipp
+    include/sotto/core/detail/files/line_file.ipp
+    include/sotto/core/detail/files/read_text.ipp
+    include/sotto/core/detail/files/write_quietly.ipp
+    include/sotto/core/detail/memory/difference.ipp
+    include/sotto/core/detail/memory/index_set.ipp
+    include/sotto/core/detail/memory/name_index.ipp
+    include/sotto/core/detail/processes/periodic_task.ipp
+    include/sotto/core/detail/processes/process_identity.ipp
+    include/sotto/core/detail/processes/terminal.ipp
+    include/sotto/core/detail/processes/thread.ipp
+    include/sotto/core/detail/text/host_port.ipp
+    include/sotto/core/detail/text/number_text.ipp
+    include/sotto/core/detail/text/print_line.ipp
+    include/sotto/core/errors.ipp
+    include/sotto/core/exit_code.ipp
+    include/sotto/core/layout.ipp
+    include/sotto/core/printable.ipp
+    include/sotto/core/random.ipp
+    include/sotto/core/require_option.ipp
+    include/sotto/core/result.ipp
+    include/sotto/core/standard_streams.ipp
+    include/sotto/core/visit.ipp
+    include/sotto/distillation/detail/covering.ipp
+    include/sotto/distillation/distillation_loss.ipp
+    include/sotto/distillation/distillation_weight.ipp
+    include/sotto/distillation/forward_kl.ipp
+    include/sotto/distillation/reverse_kl.ipp
+    include/sotto/distillation/soft_cross_entropy.ipp
+    include/sotto/distillation/softened.ipp
+    include/sotto/distillation/squared_logit_error.ipp
+    include/sotto/launch/detail/ending.ipp
+    include/sotto/launch/detail/heard_signals.ipp
+    include/sotto/launch/detail/interfaces.ipp
+    include/sotto/launch/detail/job_mark.ipp
+    include/sotto/launch/detail/line_prefixer.ipp
+    include/sotto/launch/detail/line_sink.ipp
+    include/sotto/launch/detail/local_run.ipp
+    include/sotto/launch/detail/node_list.ipp
+    include/sotto/launch/detail/process_group.ipp
+    include/sotto/launch/detail/program_path.ipp
+    include/sotto/launch/detail/reserved_port.ipp
+    include/sotto/launch/detail/supervision.ipp
+    include/sotto/launch/detail/system_calls.ipp
+    include/sotto/launch/environment.ipp
+    include/sotto/launch/local_processes.ipp
+    include/sotto/logging/append_churn.ipp
+    include/sotto/logging/chrome_trace.ipp
+    include/sotto/logging/consensus_maxima.ipp
+    include/sotto/logging/detail/consensus_lines.ipp
+    include/sotto/logging/detail/json_line_checks.ipp
+    include/sotto/logging/detail/json_lines_reader.ipp
+    include/sotto/logging/detail/json_text.ipp
+    include/sotto/logging/detail/peak_memory.ipp
+    include/sotto/logging/detail/published_record.ipp
+    include/sotto/logging/detail/rank_timeline.ipp
+    include/sotto/logging/detail/recent_rounds.ipp
+    include/sotto/logging/detail/report_text.ipp
+    include/sotto/logging/detail/round_times.ipp
+    include/sotto/logging/detail/run_consensus.ipp
+    include/sotto/logging/detail/run_costs.ipp
+    include/sotto/logging/detail/run_ranks.ipp
+    include/sotto/logging/detail/run_taught.ipp
+    include/sotto/logging/detail/server_lines.ipp
+    include/sotto/logging/detail/taught_lines.ipp
+    include/sotto/logging/detail/taught_record.ipp
+    include/sotto/logging/detail/taught_summary.ipp
+    include/sotto/logging/detail/write_failure.ipp
+    include/sotto/logging/joined_ranks.ipp
+    include/sotto/logging/json_lines.ipp
+    include/sotto/logging/progress_bar.ipp
+    include/sotto/logging/read_json_lines.ipp
+    include/sotto/logging/run_log.ipp
+    include/sotto/logging/run_recorder.ipp
+    include/sotto/logging/server_summary.ipp
+    include/sotto/losses/cross_entropy.ipp
+    include/sotto/losses/frequencies_of.ipp
+    include/sotto/losses/loss.ipp
+    include/sotto/losses/smoothed_cross_entropy.ipp
+    include/sotto/losses/squared_error.ipp
+    include/sotto/optimizers/adamw.ipp
+    include/sotto/optimizers/detail/saved_names.ipp
+    include/sotto/optimizers/momentum_sgd.ipp
+    include/sotto/optimizers/schedules.ipp
+    include/sotto/optimizers/sgd.ipp
+    include/sotto/report/advice.ipp
+    include/sotto/report/advice_calibration.ipp
+    include/sotto/report/advice_link.ipp
+    include/sotto/report/advice_transfer.ipp
+    include/sotto/report/calibrated_advice.ipp
+    include/sotto/report/detail/advice/advice_mirror.ipp
+    include/sotto/report/detail/charts/report_axis.ipp
+    include/sotto/report/detail/charts/report_chart.ipp
+    include/sotto/report/detail/charts/report_style.ipp
+    include/sotto/report/detail/sections/report_advice.ipp
+    include/sotto/report/detail/sections/report_churn.ipp
+    include/sotto/report/detail/sections/report_consensus.ipp
+    include/sotto/report/detail/sections/report_costs.ipp
+    include/sotto/report/detail/sections/report_curves.ipp
+    include/sotto/report/detail/sections/report_graph.ipp
+    include/sotto/report/detail/sections/report_overlap.ipp
+    include/sotto/report/detail/sections/report_servers.ipp
+    include/sotto/report/detail/sections/report_summary.ipp
+    include/sotto/report/detail/sections/report_teachers.ipp
+    include/sotto/report/detail/sections/report_terms.ipp
+    include/sotto/report/detail/sections/report_timeline.ipp
+    include/sotto/report/html_report.ipp
+    include/sotto/report/report.ipp
+    include/sotto/staleness/ada_delay.ipp
+    include/sotto/staleness/delay_compensation.ipp
+    include/sotto/staleness/delay_compensation_adaptive.ipp
+    include/sotto/staleness/delay_compensation_of_rounds.ipp
+    include/sotto/staleness/gap_aware.ipp
+    include/sotto/staleness/inverse_staleness.ipp
+    include/sotto/strategies/codistillation/exchanges/checkpoint_exchange.ipp
+    include/sotto/strategies/codistillation/exchanges/finished_models.ipp
+    include/sotto/strategies/codistillation/exchanges/prediction_exchange.ipp
+    include/sotto/strategies/detail/codistillation/heard_model.ipp
+    include/sotto/strategies/detail/codistillation/taught.ipp
+    include/sotto/strategies/detail/codistillation/teacher_desk.ipp
+    include/sotto/strategies/detail/codistillation/teacher_standing.ipp
+    include/sotto/strategies/detail/codistillation/tensor_messages.ipp
+    include/sotto/strategies/detail/common_epochs.ipp
+    include/sotto/strategies/detail/gossip/consensus_study.ipp
+    include/sotto/strategies/detail/gossip/critical_distance.ipp
+    include/sotto/strategies/detail/gossip/gossip_mail.ipp
+    include/sotto/strategies/detail/gossip/gossip_patience.ipp
+    include/sotto/strategies/detail/gossip/gossip_peers.ipp
+    include/sotto/strategies/detail/gossip/lost_ranks.ipp
+    include/sotto/strategies/detail/gossip/peer_table.ipp
+    include/sotto/strategies/detail/gossip/round_verdicts.ipp
+    include/sotto/strategies/detail/gossip/state_handover.ipp
+    include/sotto/strategies/detail/gossip/state_snapshot.ipp
+    include/sotto/strategies/detail/gossip/wait_progress.ipp
+    include/sotto/strategies/detail/local_updates/local_updates_state.ipp
+    include/sotto/strategies/detail/parameter_server/arrival.ipp
+    include/sotto/strategies/detail/parameter_server/arrival_order.ipp
+    include/sotto/strategies/detail/parameter_server/changed_entries.ipp
+    include/sotto/strategies/detail/parameter_server/kept_versions.ipp
+    include/sotto/strategies/detail/parameter_server/memory_of_server.ipp
+    include/sotto/strategies/detail/parameter_server/pushed_entries.ipp
+    include/sotto/strategies/detail/parameter_server/server_link.ipp
+    include/sotto/strategies/detail/parameter_server/server_roles.ipp
+    include/sotto/strategies/detail/parameter_server/staleness_counts.ipp
+    include/sotto/strategies/detail/server_memory.ipp
+    include/sotto/strategies/detail/shard.ipp
+    include/sotto/strategies/detail/stopwatch.ipp
+    include/sotto/strategies/detail/under_way.ipp
+    include/sotto/strategies/detail/work_of_gradient.ipp
+    include/sotto/strategies/gossip/control/consensus_band.ipp
+    include/sotto/strategies/gossip/control/consensus_control.ipp
+    include/sotto/strategies/gossip/control/consensus_controller.ipp
+    include/sotto/strategies/gossip/control/exact_consensus_control.ipp
+    include/sotto/strategies/gossip/control/exact_mean.ipp
+    include/sotto/strategies/gossip/control/fixed_rounds.ipp
+    include/sotto/strategies/gossip/control/fraction_of_maximum.ipp
+    include/sotto/strategies/gossip/mixing/choco.ipp
+    include/sotto/strategies/gossip/mixing/d_squared.ipp
+    include/sotto/strategies/gossip/mixing/gradient_tracking.ipp
+    include/sotto/strategies/gossip/mixing/quasi_global_momentum.ipp
+    include/sotto/strategies/local_updates.ipp
+    include/sotto/strategies/model_groups.ipp
+    include/sotto/strategies/parameter_server/arrival_paths.ipp
+    include/sotto/strategies/parameter_server/consistency/bulk_synchronous.ipp
+    include/sotto/strategies/parameter_server/consistency/detail/worker_clocks.ipp
+    include/sotto/strategies/parameter_server/consistency/dynamic_stale_synchronous.ipp
+    include/sotto/strategies/parameter_server/consistency/stale_synchronous.ipp
+    include/sotto/strategies/server_report.ipp
+    include/sotto/strategies/strategy.ipp
+    include/sotto/topologies/detail/live_weight.ipp
+    include/sotto/topologies/edge_list.ipp
+    include/sotto/topologies/exponential.ipp
+    include/sotto/topologies/mixing_matrix.ipp
+    include/sotto/topologies/random_matching.ipp
+    include/sotto/topologies/random_regular.ipp
+    include/sotto/topologies/spectrum.ipp
+    include/sotto/topologies/topology.ipp
+    include/sotto/topologies/torus.ipp
+    include/sotto/trainer/checkpoints.ipp
+    include/sotto/trainer/detail/agreement.ipp
+    include/sotto/trainer/detail/checkpointing/resuming.ipp
+    include/sotto/trainer/detail/checkpointing/run_place.ipp
+    include/sotto/trainer/detail/checkpointing/saved_state.ipp
+    include/sotto/trainer/detail/checkpointing/saving.ipp
+    include/sotto/trainer/detail/fit_progress.ipp
+    include/sotto/trainer/detail/located.ipp
+    include/sotto/trainer/early_stop.ipp
+    include/sotto/trainer/mean_parameters.ipp
+    include/sotto/trainer/model_path.ipp
+    include/sotto/trainer/options.ipp
+    include/sotto/trainer/reports.ipp
+    include/sotto/trainer/resume_report.ipp
+    include/sotto/transports/detail/in_process/in_process_hub.ipp
+    include/sotto/transports/detail/in_process/in_process_mailbox.ipp
+    include/sotto/transports/detail/messaging/control_stream.ipp
+    include/sotto/transports/detail/messaging/handshake.ipp
+    include/sotto/transports/detail/messaging/liveness.ipp
+    include/sotto/transports/detail/messaging/membership.ipp
+    include/sotto/transports/detail/messaging/membership_words.ipp
+    include/sotto/transports/detail/messaging/message_board.ipp
+    include/sotto/transports/detail/messaging/message_exchange.ipp
+    include/sotto/transports/detail/messaging/message_link.ipp
+    include/sotto/transports/detail/messaging/message_memory.ipp
+    include/sotto/transports/detail/messaging/outgoing_frame.ipp
+    include/sotto/transports/detail/messaging/send_progress.ipp
+    include/sotto/transports/detail/native_collectives.ipp
+    include/sotto/transports/detail/packets/packet_ends.ipp
+    include/sotto/transports/detail/packets/packet_stream.ipp
+    include/sotto/transports/detail/simulated/rank_queue.ipp
+    include/sotto/transports/detail/simulated/simulated_network.ipp
+    include/sotto/transports/detail/simulated/simulated_parts.ipp
+    include/sotto/transports/detail/simulated/virtual_time.ipp
+    include/sotto/transports/fail_with_exception.ipp
+    include/sotto/transports/group.ipp
+    include/sotto/transports/in_process.ipp
+    include/sotto/transports/packet_library.ipp
+    include/sotto/transports/packet_options.ipp
+    include/sotto/transports/remarks.ipp
+    include/sotto/transports/run_simulated.ipp
+    include/sotto/transports/simulated.ipp
+    include/sotto/transports/simulated_faults.ipp
+    include/sotto/transports/simulated_options.ipp
+    include/sotto/transports/simulated_trace.ipp
+    include/sotto/transports/speeds.ipp
+    include/sotto/transports/tcp_options.ipp
+    include/sotto/transports/transport_ref.ipp
+    include/sotto/wire/detail/protocols/gossip_word.ipp)
+
+# Those of transports over TCP.
+set(sotto_tcp_bodies
+    include/sotto/transports/detail/tcp/tcp_address.ipp
+    include/sotto/transports/detail/tcp/tcp_connections.ipp
+    include/sotto/transports/detail/tcp/tcp_context.ipp
+    include/sotto/transports/detail/tcp/tcp_control.ipp
+    include/sotto/transports/detail/tcp/tcp_gathering.ipp
+    include/sotto/transports/detail/tcp/tcp_greeter.ipp
+    include/sotto/transports/detail/tcp/tcp_join.ipp
+    include/sotto/transports/detail/tcp/tcp_leader_search.ipp
+    include/sotto/transports/detail/tcp/tcp_links.ipp
+    include/sotto/transports/detail/tcp/tcp_listener.ipp
+    include/sotto/transports/detail/tcp/tcp_opening.ipp
+    include/sotto/transports/detail/tcp/tcp_peer_user.ipp
+    include/sotto/transports/detail/tcp/tcp_rendezvous.ipp
+    include/sotto/transports/detail/tcp/tcp_resolver.ipp
+    include/sotto/transports/detail/tcp/tcp_socket.ipp
+    include/sotto/transports/tcp.ipp)
+
 # Installed with sotto::models, which has what they need.
 set(sotto_models_headers
     include/sotto/data/augmented.hpp
@@ -539,6 +857,7 @@ set(sotto_models_headers
     include/sotto/data/sampler.hpp
     include/sotto/data/text_set.hpp
     include/sotto/data/vocabulary.hpp
+    include/sotto/models.hpp
     include/sotto/models/character_lstm.hpp
     include/sotto/models/churn.hpp
     include/sotto/models/detail/predict_with.hpp
@@ -585,15 +904,70 @@ set(sotto_models_headers
     include/sotto/nn/tanh.hpp
     include/sotto/nn/xtensor.hpp)
 
+# For sotto::compiled_models.
+set(sotto_models_bodies
+    include/sotto/data/detail/cifar10.ipp
+    include/sotto/data/detail/gunzip.ipp
+    include/sotto/data/detail/idx.ipp
+    include/sotto/data/detail/pen.ipp
+    include/sotto/data/detail/read_file.ipp
+    include/sotto/data/digits.ipp
+    include/sotto/data/dirichlet_split.ipp
+    include/sotto/data/labelled_batch.ipp
+    include/sotto/data/labelled_set.ipp
+    include/sotto/data/noisy_labels.ipp
+    include/sotto/data/read_cifar10.ipp
+    include/sotto/data/read_idx.ipp
+    include/sotto/data/read_text.ipp
+    include/sotto/data/sampler.ipp
+    include/sotto/data/text_set.ipp
+    include/sotto/data/vocabulary.ipp
+    include/sotto/models/churn.ipp
+    include/sotto/models/residual_cnn.ipp
+    include/sotto/nn/average_pool2d.ipp
+    include/sotto/nn/batch_norm.ipp
+    include/sotto/nn/blueprint.ipp
+    include/sotto/nn/conv2d.ipp
+    include/sotto/nn/dense.ipp
+    include/sotto/nn/detail/affine.ipp
+    include/sotto/nn/detail/blas.ipp
+    include/sotto/nn/detail/blas_memory.ipp
+    include/sotto/nn/detail/bordered.ipp
+    include/sotto/nn/detail/direct_convolution.ipp
+    include/sotto/nn/detail/lstm_layer.ipp
+    include/sotto/nn/detail/patches.ipp
+    include/sotto/nn/detail/rows.ipp
+    include/sotto/nn/detail/widen.ipp
+    include/sotto/nn/drop_connect.ipp
+    include/sotto/nn/dropout.ipp
+    include/sotto/nn/embedding.ipp
+    include/sotto/nn/global_average_pool.ipp
+    include/sotto/nn/lstm.ipp
+    include/sotto/nn/max_pool2d.ipp
+    include/sotto/nn/relu.ipp
+    include/sotto/nn/shape.ipp
+    include/sotto/nn/sigmoid.ipp
+    include/sotto/nn/tanh.ipp)
+
 # With sotto::tls.
 set(sotto_tls_headers
     include/sotto/transports/tcp_tls.hpp)
+
+# For sotto::compiled_tls.
+set(sotto_tls_bodies
+    include/sotto/transports/tcp_tls.ipp)
 
 # With sotto::mpi.
 set(sotto_mpi_headers
     include/sotto/transports/detail/mpi/mpi_library.hpp
     include/sotto/transports/detail/mpi/mpi_session.hpp
     include/sotto/transports/mpi.hpp)
+
+# For sotto::compiled_mpi.
+set(sotto_mpi_bodies
+    include/sotto/transports/detail/mpi/mpi_library.ipp
+    include/sotto/transports/detail/mpi/mpi_session.ipp
+    include/sotto/transports/mpi.ipp)
 
 # With sotto::torch.
 set(sotto_torch_headers

@@ -1,6 +1,7 @@
 # For our own programs, tests, examples and benchmarks only: nothing here reaches a consumer.
 
 option(SOTTO_WERROR "Warnings in our tests and examples are errors" OFF)
+option(SOTTO_OWN_COMPILED "Link our tests, examples and benchmarks to sotto::compiled; OFF: to headers alone" ON)
 option(SOTTO_QUICK "Build fewer variants of kernels into our tests, examples and benchmarks, and optimise them less" OFF)
 # What tests kernels needs all of their variants, as fast as they are; in a quick build only what is nearest to them.
 if(SOTTO_QUICK)
@@ -34,7 +35,7 @@ if(SOTTO_SANITIZE)
 endif()
 
 # What a source includes that needs a part of sotto.
-set(sotto_needing_models "sotto/(nn|models|data)/|sotto/sotto\\.hpp|cblas\\.h")
+set(sotto_needing_models "sotto/(nn|models|data)/|sotto/models\\.hpp|cblas\\.h")
 set(sotto_needing_tls "sotto/transports/tcp_tls\\.hpp")
 set(sotto_needing_torch "sotto/adapters/torch|support/with_torch\\.hpp")
 
@@ -44,13 +45,35 @@ function(sotto_needs variable source part)
     set(${variable} "${needs}" PARENT_SCOPE)
 endfunction()
 
+# Flags of their own say what becomes of all that these are made of: their units compile it themselves.
+set(sotto_header_only "^(fast_math_.*|fuzz_.*)$")
+# What stands before the names of the parts that our other targets link.
+set(sotto_own_prefix "")
+set(sotto_own_base sotto::sotto)
+if(SOTTO_OWN_COMPILED)
+    set(sotto_own_prefix compiled_)
+    set(sotto_own_base sotto::compiled)
+    foreach(target IN ITEMS compiled compiled_models compiled_tls compiled_mpi)
+        if(TARGET sotto_${target})
+            target_link_libraries(sotto_${target} PRIVATE $<BUILD_INTERFACE:sotto_own_options>)
+        endif()
+    endforeach()
+endif()
+
 # sotto_link_parts(<target>): to all of sotto's parts that there are but sotto::mpi and sotto::torch.
 function(sotto_link_parts target)
+    set(prefix "${sotto_own_prefix}")
+    if(target MATCHES "${sotto_header_only}")
+        set(prefix "")
+    endif()
+    if(prefix)
+        target_link_libraries(${target} PRIVATE sotto::compiled)
+    endif()
     set(parts ${sotto_parts})
     # What MPI is linked to works only with its launcher at hand; LibTorch takes a second to load.
     list(REMOVE_ITEM parts mpi torch)
     foreach(part IN LISTS parts)
-        target_link_libraries(${target} PRIVATE sotto::${part})
+        target_link_libraries(${target} PRIVATE sotto::${prefix}${part})
     endforeach()
 endfunction()
 
@@ -66,7 +89,7 @@ function(sotto_own_target name)
         if(TARGET sotto::torch AND EXISTS "${source}")
             sotto_needs(needs "${source}" torch)
             if(needs)
-                target_link_libraries(${name} PRIVATE sotto::torch)
+                target_link_libraries(${name} PRIVATE sotto::${sotto_own_prefix}torch)
                 break()
             endif()
         endif()

@@ -1,5 +1,6 @@
 // Four workers learn to read digits, sending whole gradients and then by Deep Gradient Compression.
 
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/logging/chrome_trace.hpp>
 #include <sotto/logging/json_lines.hpp>

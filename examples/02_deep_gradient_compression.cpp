@@ -1,6 +1,7 @@
 // Deep Gradient Compression taken apart: data set, model and every part by flags.
 
 #include <sotto/models/lenet.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/logging/json_lines.hpp>
 
@@ -39,7 +40,8 @@ struct settings {
            mask_from_sparsity = 0.99;
     bool nesterov = false, unmasked = false, quick = false, verbose = false;
     sotto::local_clipping clipping{};
-    sotto::sparse_message message{.values = sotto::wire::value_format::fp16};
+    sotto::wire::value_format values = sotto::wire::value_format::fp16;
+    bool dense_vectors = true;
     sotto::training_options training{};
     examples::transport_options transport{};
     std::int64_t passes = 10;
@@ -85,10 +87,12 @@ void train(const settings& s, auto make_model, auto optimizer, auto selector, au
                                   : read_mnist(s.mnist, "train");
     const auto unseen =
         generated ? data::digits(2'000, random_stream{2}) : read_mnist(s.mnist, "t10k");
-    const all_reduce strategy{
-        optimizer,
-        sparsified{selector, memory, chosen_schedule{s.density_schedule, s.warm_up_epochs},
-                   s.clipping, s.message}};
+    const all_reduce strategy{optimizer,
+                              sparsified{selector,
+                                         memory,
+                                         chosen_schedule{s.density_schedule, s.warm_up_epochs},
+                                         s.clipping,
+                                         {s.values, s.dense_vectors}}};
 
     examples::with_transport(s.transport, [&](auto& transport) {
         Model model = make_model();
@@ -182,7 +186,7 @@ CLI::Option* add_choice(CLI::App& app, const std::string& flag, Kind& chosen,
 
 int main(int argc, char** argv) {
     settings s;
-    using sotto::clip_scope, sotto::wire::value_format;
+    using sotto::local_clipping, sotto::wire::value_format;
     CLI::App app{"Trains by Deep Gradient Compression, part by part", "deep_gradient_compression"};
     app.option_defaults()->always_capture_default();
     app.add_option("--mnist", s.mnist, "Folder of MNIST's IDX files; without it, generated digits")
@@ -205,12 +209,13 @@ int main(int argc, char** argv) {
                           {"exponential", schedule::exponential}},
                          "How dense messages are at first");
     add_choice<value_format>(
-        app, "--values", s.message.values,
+        app, "--values", s.values,
         {{"fp32", value_format::fp32}, {"fp16", value_format::fp16}, {"bf16", value_format::bf16}},
         "How values travel");
-    add_choice<clip_scope>(app, "--clip-scope", s.clipping.scope,
-                           {{"tensor", clip_scope::per_tensor}, {"model", clip_scope::per_model}},
-                           "Whose norm is clipped");
+    add_choice<local_clipping::scopes>(
+        app, "--clip-scope", s.clipping.scope,
+        {{"tensor", local_clipping::per_tensor}, {"model", local_clipping::per_model}},
+        "Whose norm is clipped");
     app.add_option("--clip", s.clipping.norm, "Largest norm of the whole gradient; 0: none");
     app.add_option("--density", s.density, "Share of entries sent after the warm-up");
     app.add_option("--warm-up-epochs", s.warm_up_epochs, "Passes over the data that it lasts");
@@ -219,7 +224,7 @@ int main(int argc, char** argv) {
     app.add_flag("--unmasked", s.unmasked, "No momentum factor masking");
     app.add_option("--mask-from-sparsity", s.mask_from_sparsity, "Masking only from here on");
     app.add_flag_callback(
-        "--sparse-vectors", [&] { s.message.dense_vectors = false; }, "Compress biases too");
+        "--sparse-vectors", [&] { s.dense_vectors = false; }, "Compress biases too");
     app.add_option("--learning-rate", s.rate, "Of all workers together");
     app.add_option("--batch-size", s.training.batch_size, "Of one worker");
     app.add_option("--seed", s.training.seed, "Of starting values and the order of data")

@@ -1,5 +1,6 @@
 // A compressor of one's own: a small class that fits the concept, used like any other.
 
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 
 #include <sotto/data/read_text.hpp>
 #include <sotto/models/character_lstm.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 
 #include <CLI/CLI.hpp>
@@ -20,7 +21,7 @@ namespace {
 
 struct settings {
     std::string text;  // a file; empty: generated sums
-    sotto::models::character_lstm_options model{
+    sotto::models::character_lstm<>::options model{
         .width = 32, .hidden = 128, .layers = 1, .length = 32};
     double rate = 1.0;
     std::int64_t passes = 12, written = 120;
@@ -76,7 +77,7 @@ std::string write_on(Model& model, std::span<const float> parameters,
 
 int learn_and_write(const settings& s) {
     using namespace sotto;
-    const sotto::data::text_windows windows{.length = s.model.length};
+    const sotto::data::text_set::windows windows{.length = s.model.length};
     const auto text =
         s.text.empty()
             ? data::text_set(sums_in_words(s.quick ? 40'000 : 200'000, random_stream{1}), windows)
@@ -96,7 +97,7 @@ int learn_and_write(const settings& s) {
                                                          .momentum = 0.9,
                                                          .warm_up_epochs = 1,
                                                          .clip_norm = 1.0,
-                                                         .clip = clip_scope::per_model}},
+                                                         .clip = local_clipping::per_model}},
             transport,
             {.batch_size = 8, .seed = s.seed}};
         const auto report = examples::noted(trainer.fit(

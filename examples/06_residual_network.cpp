@@ -3,6 +3,7 @@
 #include <sotto/data/augmented.hpp>
 #include <sotto/data/read_cifar10.hpp>
 #include <sotto/models/residual_cnn.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 
 #include <CLI/CLI.hpp>
@@ -27,7 +28,7 @@ struct settings {
 
 struct images {
     sotto::data::labelled_set seen, unseen;
-    sotto::data::augmentation varied{};
+    sotto::data::augmented<sotto::data::labelled_set>::options varied{};
 };
 
 images cifar10_of(const std::filesystem::path& folder) {
@@ -51,10 +52,10 @@ int train(const settings& s) {
     using namespace sotto;
     const images all = s.cifar10.empty() ? digits(s.quick) : cifar10_of(s.cifar10);
     const auto [channels, height, width] = all.seen.shape();
-    const models::residual_cnn_options network{.blocks = s.blocks,
-                                               .width = s.width,
-                                               .input = {channels, height, width},
-                                               .classes = all.seen.classes()};
+    const models::residual_cnn<>::options network{.blocks = s.blocks,
+                                                  .width = s.width,
+                                                  .input = {channels, height, width},
+                                                  .classes = all.seen.classes()};
     const data::augmented examples{all.seen, all.varied};
     const cosine down{.epochs = static_cast<double>(s.passes)};
 

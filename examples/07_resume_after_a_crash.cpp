@@ -1,5 +1,6 @@
 // A run is killed in the middle and started again: it ends with the very bits of one that was not.
 
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 
 #include <sys/types.h>

@@ -1,11 +1,12 @@
 // Several runs' logs side by side in one HTML report: what was learnt, what it cost, does it pay.
 
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/logging/chrome_trace.hpp>
 #include <sotto/logging/json_lines.hpp>
 #include <sotto/logging/read_json_lines.hpp>
 #include <sotto/report/report.hpp>
-#include <sotto/report/detail/sections/report_calibration.hpp>
+#include <sotto/report/calibrated_advice.hpp>
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -63,7 +64,7 @@ bool make_logs(settings& chosen) {
 
 /// How good a model was when it was last looked at: by its accuracy, if it has labels.
 std::string quality(const sotto::run_log& run) {
-    const sotto::run_epoch* tested = run.last_evaluated();
+    const sotto::run_log::finished_epoch* tested = run.last_evaluated();
     if (!tested) return "not evaluated";
     const bool labels = std::isfinite(tested->evaluated->accuracy);
     char text[40];
@@ -82,7 +83,7 @@ int compare(settings& chosen) {
     const sotto::network_link link{.bytes_per_second = 1e6 / 8.0 * chosen.megabits,
                                    .latency_seconds = 1e-3 * chosen.latency_ms};
     sotto::report_options options{.title = "Runs compared", .link = link};
-    options.advised = sotto::detail::calibrated_advice(runs, link);
+    options.advised = sotto::calibrated_advice(runs, link);
     if (options.advised)
         std::printf("%g Mbit/s, %g ms: %s\n", chosen.megabits, chosen.latency_ms,
                     options.advised->sentence.c_str());

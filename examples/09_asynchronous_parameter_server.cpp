@@ -2,13 +2,14 @@
 // gradient when it has one and reads what the parameters are by then. What came late is corrected
 // by how far the parameters have moved meanwhile (DC-ASGD).
 
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
-#include <sotto/strategies/detail/parameter_server/arrival_paths.hpp>
+#include <sotto/strategies/parameter_server/arrival_paths.hpp>
 #include <sotto/logging/chrome_trace.hpp>
 #include <sotto/logging/joined_ranks.hpp>
 #include <sotto/logging/json_lines.hpp>
 #include <sotto/report/report.hpp>
-#include <sotto/logging/detail/server_summary.hpp>
+#include <sotto/logging/server_summary.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -46,7 +47,7 @@ void tell_of_server(const std::optional<sotto::server_report>& server, bool fail
                     const char* beside_times) {
     if (!server) return;
     if (failed || server->rank > 0)
-        std::fputs(sotto::detail::summary_of(*server, beside_times).c_str(), stdout);
+        std::fputs(sotto::summary_of(*server, beside_times).c_str(), stdout);
     if (!server->saves)
         std::printf(
             "the server on rank %d saved nothing of the model; --checkpoints FOLDER has servers "
@@ -157,7 +158,7 @@ void require_sensible(const CLI::App& app, const settings& s) {
         refuse("--backups", std::to_string(s.backups),
                "each of " + std::to_string(servers) +
                    " servers would drop the gradients of others; --servers 1 was expected");
-    if (const auto shared = sotto::detail::shared_arrivals(s.record, s.replay, servers))
+    if (const auto shared = sotto::shared_arrivals(s.record, s.replay, servers))
         refuse("--record", s.record,
                "--replay is '" + s.replay + "', and both are of '" + shared->string() +
                    "', which would be emptied before it is read; another file was expected");
@@ -165,8 +166,7 @@ void require_sensible(const CLI::App& app, const settings& s) {
     const auto is_here = [&](int rank) { return examples::has_rank(s.transport, rank); };
     for (int server = 0; server < servers && !s.replay.empty(); ++server)
         if (is_here(server))
-            examples::require_readable("--replay",
-                                       sotto::detail::arrivals_path(s.replay, server).string());
+            examples::require_readable("--replay", sotto::arrivals_path(s.replay, server).string());
     examples::require_folder("--checkpoints", s.checkpoints);
     examples::require_writable({{"--log", s.log},
                                 {"--report", is_here(0) ? s.report : "", true},

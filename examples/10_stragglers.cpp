@@ -2,6 +2,7 @@
 // or do without the last gradient, by workers that are ahead by no more than a bound, and by
 // workers that never wait, without and with a correction: how long each takes to a target loss.
 
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/logging/joined_ranks.hpp>
 #include <sotto/report/report.hpp>
@@ -57,7 +58,7 @@ outcome train(const settings& s, const auto& strategy) {
     run_simulated(s.transport.workers, network, [&](simulated& transport) {
         models::mlp model{784, 64, 10};
         trainer trainer{model, strategy, transport, s.training};
-        sotto::detail::evaluator<models::mlp<>, simulated> measuring(256, transport);
+        sotto::detail::evaluator<models::mlp<>> measuring(256, transport);
         // Not beyond the trainer that it reads, also where that ends by an exception.
         struct until_end {
             std::optional<at_server>* shown;

@@ -3,12 +3,12 @@
 // which keeps ranks closer than a step is long. The report draws the graph and how far ranks were
 // apart.
 
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/logging/consensus_maxima.hpp>
 #include <sotto/logging/joined_ranks.hpp>
 #include <sotto/logging/json_lines.hpp>
 #include <sotto/report/report.hpp>
-#include <sotto/logging/detail/run_ranks.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -63,7 +63,7 @@ public:
     private:
         template <class State>
         static double contraction_of(const State& of) {
-            if constexpr (sotto::detail::topologies::tells_mean_contraction<State>)
+            if constexpr (requires { of.mean_contraction(); })
                 return of.mean_contraction();
             else
                 return std::numeric_limits<double>::quiet_NaN();
@@ -131,7 +131,7 @@ public:
     static constexpr bool estimates = By != measured::exactly;
 
     struct state {
-        std::function<sotto::consensus_measure(const sotto::round_info&)> needs;
+        std::function<sotto::consensus_reading::measure(const sotto::round_info&)> needs;
         std::function<bool(const sotto::round_info&, double)> wants_one;
         std::function<bool(const sotto::consensus_reading&)> wants_another;
         std::function<double(const sotto::consensus_reading&)> target;
@@ -139,17 +139,22 @@ public:
 
     template <sotto::consensus_controller Control>
     chosen_control(std::string name, const Control& of)
-        : name_(std::move(name)),
-          needs_gap_(sotto::detail::controlling::needs_gap(of)),
-          bind_([of] {
+        : name_(std::move(name)), needs_gap_(asks_for_gap(of)), bind_([of] {
               const auto by = std::make_shared<sotto::controller_state<Control>>(of.bind());
-              return state{
-                  [by](const auto& where) { return by->needs(where); },
-                  [by](const auto& where, double rate) {
-                      return sotto::detail::controlling::wants_one(*by, where, rate);
-                  },
-                  [by](const auto& now) { return by->wants_another(now); },
-                  [by](const auto& now) { return sotto::detail::controlling::target(*by, now); }};
+              return state{[by](const auto& where) { return by->needs(where); },
+                           [by](const auto& where, double rate) {
+                               if constexpr (requires { by->wants_one(where, rate); })
+                                   return by->wants_one(where, rate);
+                               else
+                                   return true;
+                           },
+                           [by](const auto& now) { return by->wants_another(now); },
+                           [by](const auto& now) {
+                               if constexpr (requires { by->target(now); })
+                                   return by->target(now);
+                               else
+                                   return std::numeric_limits<double>::quiet_NaN();
+                           }};
           }) {}
 
     state bind() const { return bind_(); }
@@ -157,6 +162,13 @@ public:
     void describe(auto&& field) const { field("is", name_); }
 
 private:
+    static bool asks_for_gap(const auto& of) {
+        if constexpr (requires { of.needs_gap(); })
+            return of.needs_gap();
+        else
+            return false;
+    }
+
     std::string name_;
     bool needs_gap_;
     std::function<state()> bind_;
@@ -206,7 +218,7 @@ void say_what_runs(const settings& s) {
 /// What went over the wire, as far as logs of ranks are here.
 void say_what_was_sent(const settings& s, const sotto::run_log& run) {
     const auto mib = [](double bytes) { return bytes / (1024.0 * 1024.0); };
-    const sotto::detail::sent_by_ranks sent = sotto::detail::sent_by(run.ranks);
+    const auto sent = run.sent();
     if (sent.known < 2)
         std::printf("rank %d sent %.2f MiB", run.about.rank, mib(run.total.bytes_sent));
     else if (sent.alike())
@@ -216,7 +228,7 @@ void say_what_was_sent(const settings& s, const sotto::run_log& run) {
                     sent.known, mib(sent.mean), sent.rank, mib(sent.most));
     std::printf(" in %lld steps\n", static_cast<long long>(run.steps));
     double study = 0.0;
-    for (const sotto::detail::rank_total& r : run.ranks)
+    for (const auto& r : run.ranks)
         study += r.total.study_bytes / static_cast<double>(run.ranks.size());
     if (study > 0.0)
         std::printf("  of that %.2f MiB to measure distances exactly, %s\n", mib(study),

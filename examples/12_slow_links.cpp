@@ -3,11 +3,11 @@
 // they meet (local SGD, DiLoCo, SparseLoCo, and NoLoCo, where only pairs do): how long each takes,
 // what it sends, where it ends.
 
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/report/advice.hpp>
 #include <sotto/logging/joined_ranks.hpp>
 #include <sotto/report/report.hpp>
-#include <sotto/logging/detail/run_ranks.hpp>
 #include <sotto/logging/run_recorder.hpp>
 #include <sotto/transports/run_simulated.hpp>
 
@@ -106,7 +106,6 @@ int main(int argc, char** argv) {
         if (s.quick && every->count() == 0) s.every = 5;
         const momentum_sgd heavy{.learning_rate = s.rate, .momentum = 0.9};
         const sgd plain{.learning_rate = s.rate};
-        const local_steps seldom{.every = s.every};
         std::printf("%d ranks, lines of %.6g Mbit/s and %.6g ms; seconds are simulated\n",
                     s.transport.workers, s.megabits, s.milliseconds);
         std::printf("%-40s %10s %15s %8s %8s %10s\n", "", "seconds", "MiB a rank sent", "at most",
@@ -116,7 +115,7 @@ int main(int argc, char** argv) {
         const auto row = [&](const char* name, const auto& strategy) {
             outcome found = train(s, strategy);
             steps = found.steps;
-            const sotto::detail::sent_by_ranks sent = sent_by(found.log.ranks);
+            const auto sent = found.log.sent();
             found.log.name = name;
             runs.push_back(std::move(found.log));
             std::printf("%-40s %10.2f %15.3f %8.3f %8.3f %8.2f %%\n", name, found.seconds,
@@ -125,12 +124,16 @@ int main(int argc, char** argv) {
         };
         row("all-reduce", all_reduce{heavy});
         row("all-reduce, Deep Gradient Compression", all_reduce{plain, dgc{.density = 0.001}});
-        row("local SGD", local_updates{heavy, all_reduce{sgd{.learning_rate = 1.0}}, seldom});
-        row("DiLoCo", local_updates{adamw{.learning_rate = s.rate / 100.0}, diloco(), seldom});
+        row("local SGD",
+            local_updates{heavy, all_reduce{sgd{.learning_rate = 1.0}}, {.every = s.every}});
+        row("DiLoCo",
+            local_updates{adamw{.learning_rate = s.rate / 100.0}, diloco(), {.every = s.every}});
         row("SparseLoCo",
-            local_updates{adamw{.learning_rate = s.rate / 100.0}, sparse_loco(), seldom});
+            local_updates{
+                adamw{.learning_rate = s.rate / 100.0}, sparse_loco(), {.every = s.every}});
         row("NoLoCo, in pairs",
-            local_updates{adamw{.learning_rate = s.rate / 100.0}, random_pairs{}, seldom});
+            local_updates{
+                adamw{.learning_rate = s.rate / 100.0}, random_pairs{}, {.every = s.every}});
         if (s.every > steps)
             std::printf("--every %lld is more than the %lld steps: ranks met in the end alone\n",
                         static_cast<long long>(s.every), static_cast<long long>(steps));

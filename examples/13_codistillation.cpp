@@ -3,10 +3,11 @@
 // of the labels is wrong, which a model alone learns by heart; models that teach each other do so
 // less.
 
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/logging/joined_ranks.hpp>
 #include <sotto/logging/json_lines.hpp>
-#include <sotto/trainer/detail/model_path.hpp>
+#include <sotto/trainer/model_path.hpp>
 #include <sotto/report/report.hpp>
 
 #include <CLI/CLI.hpp>
@@ -86,7 +87,7 @@ struct chosen_weight {
     std::string name;
     std::function<double(std::int64_t)> of_step;
 
-    template <sotto::detail::distillation_weight Weight>
+    template <class Weight>
     chosen_weight(std::string called, Weight of)
         : name(std::move(called)), of_step([of](std::int64_t step) { return of.at(step); }) {
         of.check();
@@ -107,7 +108,7 @@ chosen_weight weight_of(const settings& s) {
 
 /// And of exchanges of models.
 class chosen_exchange {
-    using place = sotto::detail::meeting_place<examples::any_transport>;
+    using place = sotto::detail::meeting_place;
     using kind = sotto::detail::checkpoint::architecture;
     using facts = sotto::detail::checkpoint::published_facts;
     using floats = std::span<const float>;
@@ -133,7 +134,7 @@ public:
     template <class Exchange>
     chosen_exchange(std::string name, Exchange of)
         : name_(std::move(name)), bind_([of](const place& where) {
-              using bound = sotto::exchange_state<Exchange, examples::any_transport>;
+              using bound = sotto::exchange_state<Exchange>;
               const auto by = std::make_shared<bound>(of.bind(where));
               return state{
                   [by](std::size_t buffers) { sotto::detail::exchanging::begin(*by, buffers); },
@@ -166,7 +167,7 @@ chosen_exchange exchange_of(const settings& s, const std::string& folder) {
     if (s.exchange == "transport") return {s.exchange, transport_exchange<>{}};
     if (s.exchange == "fp16") return {s.exchange, transport_exchange{fp16{}}};
     if (s.exchange == "top-k") return {s.exchange, transport_exchange{top_k{.density = s.density}}};
-    return {s.exchange, checkpoint_exchange<>{.folder = folder}};
+    return {s.exchange, checkpoint_exchange{.folder = folder}};
 }
 
 /// How good a group's model is on digits whose labels are all right.
@@ -198,10 +199,10 @@ void run(const settings& s, const auto& inner, auto exchange_in) {
                                            s.noise, random_stream{3});
     const auto unseen = data::digits(2'000, random_stream{2});
     const chosen_loss loss = loss_of(s);
-    const sotto::detail::teacher_rules rules{.age_max = s.age_max, .margin = s.margin};
     examples::with_transport(s.transport, [&](auto& transport) {
         const auto by = [&](const chosen_weight& weight, const std::string& folder) {
-            return codistillation{inner, loss, exchange_in(folder), s.groups, weight, rules};
+            return codistillation{inner,    loss,   exchange_in(folder),
+                                  s.groups, weight, {.age_max = s.age_max, .margin = s.margin}};
         };
         std::optional<outcome> alone;
         if (s.compare)  // where nobody who is taught finds its models
@@ -223,7 +224,7 @@ void run(const settings& s, const auto& inner, auto exchange_in) {
         for (int model = 0; model < s.groups.count; ++model)
             if (s.groups.only < 0 || s.groups.only == model)
                 logs.push_back(read_json_lines_of_ranks(
-                    sotto::detail::path_of_model(s.log, "group-" + std::to_string(model))));
+                    sotto::path_of_model(s.log, "group-" + std::to_string(model))));
         sotto::write_report(logs, s.report, {.title = "Groups that teach each other"});
         std::printf("What teachers taught: %s\n", std::filesystem::absolute(s.report).c_str());
     });
@@ -350,8 +351,10 @@ int main(int argc, char** argv) {
             s.steps = std::min<std::int64_t>(s.steps, 200);
             s.groups.burn_in = std::min<std::int64_t>(s.groups.burn_in, 50);
         }
-        for (const auto whom : {sotto::lessons_from::all, sotto::lessons_from::ring,
-                                sotto::lessons_from::pairs, sotto::lessons_from::random})
+        for (const auto whom : {sotto::codistillation_groups::lessons_from::all,
+                                sotto::codistillation_groups::lessons_from::ring,
+                                sotto::codistillation_groups::lessons_from::pairs,
+                                sotto::codistillation_groups::lessons_from::random})
             if (s.teachers == sotto::name_of(whom)) s.groups.lessons = whom;
         require_sensible(app, s);
         s.transport.seed = s.training.seed;

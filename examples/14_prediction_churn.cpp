@@ -3,10 +3,11 @@
 // the next. This trains twice alone and twice by codistillation, each with other starting values
 // and another order of the data, shows which predictions changed, and draws how many.
 
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
-#include <sotto/logging/detail/churn_lines.hpp>
+#include <sotto/logging/append_churn.hpp>
 #include <sotto/logging/json_lines.hpp>
-#include <sotto/trainer/detail/model_path.hpp>
+#include <sotto/trainer/model_path.hpp>
 #include <sotto/logging/read_json_lines.hpp>
 #include <sotto/report/report.hpp>
 
@@ -39,7 +40,7 @@ constexpr std::array ways{"alone", "codistilled"};
 
 /// Where what becomes of models that are trained so is written.
 std::filesystem::path log_of(const settings& s, std::size_t way) {
-    return sotto::detail::path_of_model(s.log, ways[way]);
+    return sotto::path_of_model(s.log, ways[way]);
 }
 
 /// What a model says of the digits that nobody learnt from.
@@ -104,8 +105,8 @@ void show(const settings& s, const std::array<std::array<saying, 2>, 2>& all,
 void draw(const settings& s, const std::array<sotto::churn, 2>& churns) {
     std::vector<std::filesystem::path> logs;
     for (std::size_t way = 0; way < ways.size(); ++way) {
-        logs.push_back(sotto::detail::path_of_model(log_of(s, way), "group-0"));
-        sotto::detail::append_churn(logs.back(), "the same trained again", churns[way]);
+        logs.push_back(sotto::path_of_model(log_of(s, way), "group-0"));
+        sotto::append_churn(logs.back(), "the same trained again", churns[way]);
     }
     sotto::write_report(sotto::read_json_lines(logs), s.report, {.title = "Trained again"});
     std::printf("\nHow much predictions change: %s\n", std::filesystem::absolute(s.report).c_str());

@@ -5,6 +5,7 @@
 
 #include <sotto/adapters/torch.hpp>
 #include <sotto/data/read_cifar10.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 
 #include <CLI/CLI.hpp>
@@ -28,12 +29,12 @@ struct settings {
 
 /// Features of a picture, and a head that tells five classes apart by them.
 struct network : torch::nn::Cloneable<network> {
-    sotto::data::example_shape input;
+    sotto::data::labelled_set::example_shape input;
     torch::nn::Sequential features{nullptr};
     torch::nn::Linear head{nullptr};
     bool frozen = false;
 
-    explicit network(sotto::data::example_shape shape) : input(shape) { reset(); }
+    explicit network(sotto::data::labelled_set::example_shape shape) : input(shape) { reset(); }
 
     void reset() override {
         using namespace torch::nn;

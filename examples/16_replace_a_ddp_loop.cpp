@@ -14,6 +14,7 @@
 //   torch.save(net.module.state_dict(), "net.pt")
 
 #include <sotto/adapters/torch.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 
 #include <cstdint>

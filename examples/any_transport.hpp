@@ -3,7 +3,6 @@
 #include <sotto/core/bytes.hpp>
 #include <sotto/core/clock.hpp>
 #include <sotto/core/errors.hpp>
-#include <sotto/transports/detail/messaging/blame.hpp>
 #include <sotto/transports/fail_with_exception.hpp>
 #include <sotto/transports/tolerant_transport.hpp>
 #include <sotto/transports/transport.hpp>
@@ -35,7 +34,7 @@ public:
     virtual void fail(std::string_view cause,
                       sotto::errc kind = sotto::errc::peer_failed) noexcept = 0;
     [[noreturn]] virtual void blame(int rank, const std::string& cause, sotto::errc code) = 0;
-    virtual void at(sotto::occasion now) = 0;
+    virtual void at(sotto::peer_failure::occasion now) = 0;
     virtual void reserve(std::int64_t count) = 0;
     virtual sotto::time_point now() const = 0;
     virtual void charge(sotto::work amount) = 0;
@@ -70,12 +69,12 @@ public:
     bool agree(bool vote) override { return inner_.agree(vote); }
     void withdraw() noexcept override { inner_.withdraw(); }
     void fail(std::string_view cause, sotto::errc kind) noexcept override {
-        sotto::detail::fail_as(inner_, cause, kind);
+        inner_.fail(cause, kind);
     }
     [[noreturn]] void blame(int rank, const std::string& cause, sotto::errc code) override {
-        sotto::detail::blame(inner_, rank, cause, code);
+        inner_.blame(rank, cause, code);
     }
-    void at(sotto::occasion now) override { inner_.at(now); }
+    void at(sotto::peer_failure::occasion now) override { inner_.at(now); }
     void reserve(std::int64_t count) override { inner_.reserve(count); }
     sotto::time_point now() const override { return inner_.now(); }
     void charge(sotto::work amount) override { inner_.charge(amount); }

@@ -1,13 +1,11 @@
 #include "checks.hpp"
 
-#include <sotto/core/detail/files/descriptor.hpp>
-#include <sotto/core/detail/files/file_kind.hpp>
-#include <sotto/core/detail/files/line_file.hpp>
-#include <sotto/core/detail/text/number_text.hpp>
-
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
@@ -21,7 +19,10 @@ namespace examples {
 namespace {
 
 std::string shown(double value) {
-    return sotto::detail::general_text(value, 6);
+    std::array<char, 32> text;
+    const auto [end, why] =
+        std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 6);
+    return std::string(text.data(), why == std::errc() ? end : text.data());
 }
 
 std::function<std::string(const std::string&)> number(double low, double high, bool low_too) {
@@ -50,14 +51,51 @@ bool is_same(const std::string& a, const std::string& b) {
     return std::filesystem::equivalent(a, b, ignored) || plain(a) == plain(b);
 }
 
+std::string reason_of(int error) {
+    return std::generic_category().message(error);
+}
+
+/// Why the system does not open it; empty: it does.
+std::string why_not_opened(const std::string& file, int flags) {
+    int opened = -1;
+    do opened = ::open(file.c_str(), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+    while (opened < 0 && errno == EINTR);
+    if (opened < 0) return reason_of(errno);
+    ::close(opened);
+    return "";
+}
+
+bool is_device(const std::string& file) {
+    struct ::stat there {};
+    return ::stat(file.c_str(), &there) == 0 && (S_ISCHR(there.st_mode) || S_ISBLK(there.st_mode));
+}
+
+/// Why no other file can take its place; empty: one can.
+std::string why_not_replaced(const std::filesystem::path& file) {
+    struct ::stat there {};
+    if (::stat(file.c_str(), &there) != 0) return errno == ELOOP ? reason_of(errno) : "";
+    std::string what;
+    if (S_ISDIR(there.st_mode))
+        what = "a folder";
+    else if (S_ISFIFO(there.st_mode))
+        what = "a FIFO";
+    else if (S_ISSOCK(there.st_mode))
+        what = "a socket";
+    else if (!S_ISREG(there.st_mode))
+        what = "a device";
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (struct ::stat one{}; what.empty() && ::fstat(stream, &one) == 0 &&
+                                 one.st_dev == there.st_dev && one.st_ino == there.st_ino)
+            what = "stdin, stdout or stderr of this process";
+    return what.empty() ? "" : "it is " + what + "; expected a regular file or a new name";
+}
+
 /// Why it cannot be written; empty: it can. `whole`: it is replaced at once.
 std::string why_not_writable(const std::filesystem::path& file, bool whole = false) {
     std::error_code problem;
     if (std::filesystem::is_directory(file, problem)) return "it is a folder";
-    if (whole) {
-        (void)sotto::detail::replaceable(file, problem);
-        if (problem) return sotto::detail::why_not_replaced(problem);
-    }
+    if (whole)
+        if (std::string why = why_not_replaced(file); !why.empty()) return why;
     // The reader of a FIFO ends when what was opened to try it out is closed.
     if (std::filesystem::is_fifo(file, problem)) return "";
     if (!file.parent_path().empty())
@@ -66,10 +104,9 @@ std::string why_not_writable(const std::filesystem::path& file, bool whole = fal
     const bool is_there = std::filesystem::exists(file, problem);
     const std::string tried =
         is_there ? file.string() : file.string() + ".try" + std::to_string(::getpid());
-    sotto::detail::line_file opened(tried);
-    const std::error_code why = opened.try_out();
+    std::string why = why_not_opened(tried, O_WRONLY | O_CREAT | O_APPEND);
     if (!is_there) std::filesystem::remove(tried, problem);
-    return why ? why.message() : "";
+    return why;
 }
 
 }  // namespace
@@ -111,7 +148,7 @@ void require_writable(named_files files) {
     for (const auto& [flag, file, whole] : files) {
         if (file.empty()) continue;
         for (const auto& [other_flag, other] : before)
-            if (is_same(file, other) && !sotto::detail::is_device(file))
+            if (is_same(file, other) && !is_device(file))
                 refuse(flag, file,
                        "a file of its own was expected, and " + other_flag + " writes that one");
         if (const std::string why = why_not_writable(file, whole); !why.empty())
@@ -127,9 +164,8 @@ void require_readable(const std::string& flag, const std::string& file) {
         refuse(flag, file, "a file that can be read was expected: it is a folder");
     if (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored))
         refuse(flag, file, "a file that can be read was expected: it is not a regular file");
-    if (!sotto::detail::open_file(file.c_str(), O_RDONLY | O_NONBLOCK))
-        refuse(flag, file,
-               "a file that can be read was expected: " + sotto::detail::system_reason().message());
+    if (const std::string why = why_not_opened(file, O_RDONLY); !why.empty())
+        refuse(flag, file, "a file that can be read was expected: " + why);
 }
 
 void require_folder(const std::string& flag, const std::string& folder) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <sotto/checkpoint/detail/digest.hpp>
+#include <sotto/checkpoint/digest_text.hpp>
 
 #include <span>
 #include <string>
@@ -9,9 +9,7 @@ namespace examples {
 
 /// A few characters that stand for all bits of some numbers: so two runs can be compared by eye.
 inline std::string digest_of(std::span<const float> values) {
-    return sotto::detail::checkpoint::hex(
-               sotto::detail::checkpoint::digest_of(std::as_bytes(values)))
-        .substr(0, 16);
+    return sotto::digest_text(std::as_bytes(values)).substr(0, 16);
 }
 
 }  // namespace examples

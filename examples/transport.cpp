@@ -179,8 +179,8 @@ void add_transport(CLI::App& app, transport_options& chosen) {
 
 sotto::simulated_options network_of(const transport_options& chosen) {
     sotto::simulated_options options{.seed = chosen.seed};
-    options.line =
-        sotto::simulated_line::ethernet(1e6 * chosen.megabits, std::chrono::microseconds(50));
+    options.line = sotto::simulated_options::connection::ethernet(1e6 * chosen.megabits,
+                                                                  std::chrono::microseconds(50));
     options.machine.flops = chosen.flops;
     options.slowness = sotto::speeds::one_slow{.rank = chosen.workers - 1,
                                                .factor = chosen.slow,

@@ -13,7 +13,7 @@
 #include "sotto/transports/mpi.hpp"
 #endif
 
-int main() {
+int main(int words, char**) {
     sotto::layout layout;
     layout.add("weight", {10, 784}).add("bias", {10}, sotto::tensor_kind::bias);
     const float first = sotto::random_stream(1).uniform();
@@ -23,5 +23,11 @@ int main() {
 #ifdef WITH_models
     if (sotto::models::mlp{784, 10}.layout().size() != layout.size()) return 1;
 #endif
-    return layout.size() == 7850 && first >= 0.0f && first < 1.0f ? 0 : 1;
+#ifdef WITH_tls
+    if (!sotto::pre_shared_key::from_text("a secret of at least thirty-two bytes", "here")) return 1;
+#endif
+#ifdef WITH_mpi
+    if (words > 1) sotto::mpi::join();  // linked, and called by who asks for it
+#endif
+    return words > 0 && layout.size() == 7850 && first >= 0.0f && first < 1.0f ? 0 : 1;
 }

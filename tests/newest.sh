@@ -72,7 +72,9 @@ for compiler in "$@"; do
     build=$work/$compiler
     if ! cmake -S . -B "$build" -G Ninja "-DCMAKE_CXX_COMPILER=$compiler" -DCMAKE_BUILD_TYPE=Release \
         -DBoost_NO_SYSTEM_PATHS=ON -DSOTTO_BUILD_EXAMPLES=OFF -DSOTTO_BUILD_BENCH=OFF > "$build.log" 2>&1 ||
-        ! cmake --build "$build" --target sotto_launch sotto_teachers >> "$build.log" 2>&1; then
+        ! libraries=$(cd "$build" && printf 'sotto_%s ' compiled*) ||
+        # shellcheck disable=SC2086 # several targets
+        ! cmake --build "$build" --target sotto_launch sotto_teachers $libraries >> "$build.log" 2>&1; then
         tail -n 40 "$build.log" >&2
         failed=$((failed + 1))
         continue

@@ -1,26 +1,28 @@
 #!/usr/bin/env bash
-# tests/run.sh [-q | STAGE...]
-# Builds and runs all tests from a fresh clone on, in stages: `gcc`, whole runs with g++ and everything about headers
-# and package; `sanitize`, the parts with clang and its sanitizers of addresses and undefined behaviour; `clang`, what
-# optimisation may change; `thread`, what threads share; `fuzz`, 20 s of fuzzing for each decoder. Only some, where
-# they are named. -q: with g++ alone, without consumers.
+# tests/run.sh [all | STAGE...]
+# Builds and runs tests from a fresh clone on. Without an argument: all of them with g++ alone, but for consumers of the
+# installed package. `all` is what has to pass before a merge, in stages: `gcc`, whole runs with g++ and everything about
+# headers and package; `sanitize`, the parts with clang and its sanitizers of addresses and undefined behaviour; `clang`,
+# header-only, what optimisation may change; `thread`, what threads share; `fuzz`, 20 s of fuzzing for each decoder.
 #   SOTTO_DATA           folder with data sets; tests that need one say that they skip without it
 #   SOTTO_FUZZ_SECONDS   seconds of fuzzing for each decoder; by default 20
 #   SOTTO_JOBS           compilers and tests side by side; by default one for each processor
 set -uo pipefail
 
 quick=no
-if [ $# -eq 1 ] && { [ "$1" = -q ] || [ "$1" = --quick ]; }; then
+if [ $# -eq 0 ] || { [ $# -eq 1 ] && { [ "$1" = -q ] || [ "$1" = --quick ]; }; }; then
     quick=yes
-    shift
+    shift $#
 fi
-[ $# -gt 0 ] || set -- gcc sanitize clang thread fuzz
+if [ $# -eq 1 ] && [ "$1" = all ]; then
+    set -- gcc sanitize clang thread fuzz
+fi
 stages=" $* "
 for name in "$@"; do
     case $name in
         gcc | sanitize | clang | thread | fuzz) ;;
         *)
-            echo "usage: tests/run.sh [-q | STAGE...]; a stage is gcc, sanitize, clang, thread or fuzz, not '$name'" >&2
+            echo "usage: tests/run.sh [all | STAGE...]; a stage is gcc, sanitize, clang, thread or fuzz, not '$name'" >&2
             exit 2
             ;;
     esac

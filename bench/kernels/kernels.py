@@ -25,7 +25,6 @@ import tempfile
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import compile_times  # noqa: E402
 import libraries  # noqa: E402
 import limits  # noqa: E402
 import many  # noqa: E402
@@ -50,7 +49,6 @@ SECTIONS = {
     "native": (selections.native, (1_000_000, 25_000_000)),
     "streams": (streams.streams, (1_000_000, 25_000_000)),
     "codec": (selections.codec, SIZES),
-    "compile_times": (compile_times.compile_times, ()),
 }
 
 
@@ -205,9 +203,8 @@ def main():
             load = os.getloadavg()[0]
             section: Section = run(bench, n)
             section.found |= known | {"command": command, "rounds": options.rounds,
-                                          "load": load}
-            if name != "compile_times":
-                section.found["instruction_set"] = bench.own.text("sotto_instruction_set")
+                              "load": load}
+            section.found["instruction_set"] = bench.own.text("sotto_instruction_set")
             section.write(path)
 
 

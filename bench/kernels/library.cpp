@@ -66,7 +66,7 @@ const char* sotto_error() {
 }
 
 const char* sotto_instruction_set() {
-    return kernels::name_of(kernels::best_instruction_set()).data();
+    return sotto::detail::kernels::name_of(kernels::best_instruction_set()).data();
 }
 
 double sotto_top_k(const float* x, std::int64_t n, std::int64_t k, bench::answer* found,

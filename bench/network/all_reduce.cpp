@@ -30,7 +30,7 @@ void measure_all_reduce(const settings& s, sotto::tcp& through, std::int64_t byt
     using sotto::detail::collectives::algorithm;
     const place where{through.rank(), through.size()};
     bench::summed_values data(bytes, where);
-    std::list<collectives::all_reduce<sotto::tcp>> sums;
+    std::list<detail::collectives::all_reduce> sums;
     std::vector<contestant> contestants;
     for (const auto& [name, which] :
          {std::pair{"automatic", sotto::detail::collectives::algorithm::automatic},
@@ -55,7 +55,7 @@ void measure_all_gather(const settings& s, sotto::tcp& through, std::int64_t byt
     using sotto::detail::collectives::route;
     const place where{through.rank(), through.size()};
     bench::gathered_bytes data(bytes, where);
-    std::vector<sotto::detail::collectives::all_gather_v<sotto::tcp>> gathers;
+    std::vector<sotto::detail::collectives::all_gather_v> gathers;
     gathers.reserve(3);
     std::vector<contestant> contestants;
     for (const auto& [name, way] :

@@ -98,8 +98,8 @@ public:
 
 private:
     void sum(simulated& through) const {
-        collectives::all_reduce<simulated> sum(through, s_->weights,
-                                               sotto::detail::collectives::algorithm::ring);
+        detail::collectives::all_reduce sum(through, s_->weights,
+                                            sotto::detail::collectives::algorithm::ring);
         sum.start(without_content(static_cast<std::size_t>(s_->weights)), {16, 0, 0});
         sotto::detail::collectives::run(through, sum);
     }
@@ -107,7 +107,7 @@ private:
     void gather(simulated& through) const {
         const std::int64_t most = sotto::wire::encoded_sparse_bytes_max(
             s_->weights, s_->entries(), sotto::wire::value_format::fp32);
-        sotto::detail::collectives::all_gather_v<simulated> gather(
+        sotto::detail::collectives::all_gather_v gather(
             through, most, sotto::detail::collectives::route::automatic, false);
         compute(through, s_->select);
         gather.start(without_content<std::byte>(static_cast<std::size_t>(message_)), {16, 0, 0});
@@ -127,7 +127,7 @@ private:
 nlohmann::json measure(const settings& s) {
     sotto::simulated_options options;
     options.seed = s.seed;
-    options.line = sotto::simulated_line::ethernet(
+    options.line = sotto::simulated_options::connection::ethernet(
         s.rate, std::chrono::nanoseconds(std::llround(s.latency * 1e9)));
     options.machine.bytes = s.memory;
     options.dead_after = {};

@@ -9,6 +9,7 @@
 #include <sotto/data/read_text.hpp>
 #include <sotto/models/character_lstm.hpp>
 #include <sotto/models/residual_cnn.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/report/advice_calibration.hpp>
 #include <sotto/report/advice_link.hpp>

@@ -4,6 +4,7 @@
 
 #include <sotto/data/read_cifar10.hpp>
 #include <sotto/models/residual_cnn.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/transports/run_simulated.hpp>
 
@@ -85,7 +86,7 @@ nlohmann::json train(const settings& s, const Strategy& strategy, auto make_mode
         Model& model = *models[static_cast<std::size_t>(transport.rank())];
         sotto::trainer trainer{
             model, strategy, transport, {.batch_size = s.batch_size, .seed = s.seed}};
-        sotto::detail::evaluator<Model, sotto::simulated> measuring(256, transport);
+        sotto::detail::evaluator<Model> measuring(256, transport);
         // Not beyond the trainer that it reads, also where that ends by an exception.
         struct until_end {
             std::function<sotto::evaluation()>* shown;

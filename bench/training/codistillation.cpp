@@ -5,6 +5,7 @@
 
 #include <sotto/data/read_text.hpp>
 #include <sotto/models/character_lstm.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/transports/run_simulated.hpp>
 
@@ -53,7 +54,7 @@ public:
     std::filesystem::path folder{};  // of truncated: where the files are
 
     template <sotto::transport Transport>
-    auto bind(const sotto::detail::meeting_place<Transport>& place) const {
+    auto bind(const sotto::detail::meeting_place& place) const {
         return state(*this, place.tensors);
     }
     void describe(auto&& field) const { field("kind", kind); }
@@ -250,7 +251,7 @@ nlohmann::json study(const settings& s, auto make_model, const Data& examples, c
             students.push_back(
                 train<Model>(alone,
                              codistillation{inner_of(s), forward_kl{},
-                                            finished_models<>{.folder = folder, .count = 2},
+                                            finished_models{.folder = folder, .count = 2},
                                             alone.groups, constant_weight{.weight = s.weight}},
                              make_model, examples, unseen, seed));
         }

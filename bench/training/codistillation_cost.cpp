@@ -6,6 +6,7 @@
 // and gates. Writes one JSON object; see codistillation.py.
 
 #include <sotto/models/lenet.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 
 #include <CLI/CLI.hpp>
@@ -97,7 +98,7 @@ costs measure(const settings& s, auto make_model, const sotto::data::labelled_se
         auto alone = train_by(of_alone, transport_exchange<>{}, 0.0);
         auto with_more = train_by(of_more, transport_exchange<>{}, 0.0);
         auto over = train_by(of_over, transport_exchange<>{}, 1.0);
-        auto in_folder = train_by(of_folder, checkpoint_exchange<>{.folder = folder}, 1.0);
+        auto in_folder = train_by(of_folder, checkpoint_exchange{.folder = folder}, 1.0);
         const auto batches = some_batches(s, examples);
         sotto::detail::large_vector<float> at_start;  // a teacher has learnt, too
         std::size_t at = 0;

@@ -3,6 +3,7 @@
 // of them.
 
 #include <sotto/models/lenet.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 
 #include <CLI/CLI.hpp>
@@ -81,7 +82,7 @@ int main(int argc, char** argv) {
         return momentum_corrected{.momentum = momentum, .mask = mask};
     };
     const auto clipping = [&] {
-        return local_clipping{.norm = s.clip, .scope = clip_scope::per_tensor};
+        return local_clipping{.norm = s.clip, .scope = local_clipping::per_tensor};
     };
     const std::map<std::string, std::function<nlohmann::json()>> rows{
         {"dense", [&] { return train_row(with_momentum, none{}); }},

@@ -8,6 +8,7 @@
 #include <sotto/data/read_text.hpp>
 #include <sotto/models/character_lstm.hpp>
 #include <sotto/models/residual_cnn.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 
 #include <CLI/CLI.hpp>
@@ -98,10 +99,9 @@ nlohmann::json by_row(const settings& s, auto make_model, const auto& examples,
                                          .momentum = momentum,
                                          .warm_up_epochs = s.warm_up_epochs,
                                          .clip_norm = s.clip,
-                                         .clip = clip_scope::per_model}});
+                                         .clip = local_clipping::per_model}});
     const auto clipped_run = [&](auto compressor) {
-        if (s.clip > 0.0)
-            return run(all_reduce{clipped{with_momentum, sotto::by_norm{s.clip}}, compressor});
+        if (s.clip > 0.0) return run(all_reduce{clipped{with_momentum, s.clip}, compressor});
         return run(all_reduce{with_momentum, compressor});
     };
     if (s.row == "gradient_dropping")

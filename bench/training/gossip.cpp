@@ -7,6 +7,7 @@
 #include <sotto/data/read_text.hpp>
 #include <sotto/models/character_lstm.hpp>
 #include <sotto/models/residual_cnn.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/logging/consensus_maxima.hpp>
 #include <sotto/logging/run_recorder.hpp>
@@ -66,13 +67,13 @@ struct settings {
 struct chosen_topology {
     std::string name;
 
-    sotto::topologies::repeated bind(int size) const {
+    auto bind(int size) const {
         using namespace sotto::topologies;
         if (name == "complete") return complete{}.bind(size);
         if (name == "torus") return torus{}.bind(size);
         // D^2 needs eigenvalues above -1/3: here the least is 0.
         if (name == "lazy_ring")
-            return sotto::topologies::repeated{lazy{ring{}, 0.75}.bind(size).matrix(0)};
+            return sotto::topologies::repeated(lazy{ring{}, 0.75}.bind(size).matrix(0));
         return ring{}.bind(size);
     }
     void describe(auto&& field) const { field("name", name); }

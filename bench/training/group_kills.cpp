@@ -3,6 +3,7 @@
 // object how fast the first went before and after it, and how it ended. See codistillation.py,
 // which does it many times.
 
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/transports/tcp.hpp>
 
@@ -62,7 +63,7 @@ nlohmann::json be_rank(const settings& s, const digits& data, int group, sotto::
     models::mlp model{784, 64, 64, 10};
     const codistillation strategy{
         all_reduce{momentum_sgd{.learning_rate = s.rate, .momentum = s.momentum}}, forward_kl{},
-        checkpoint_exchange<>{.folder = std::filesystem::path(s.folder) / "models"},
+        checkpoint_exchange{.folder = std::filesystem::path(s.folder) / "models"},
         sotto::codistillation_groups{.count = groups, .burn_in = 100, .common = 1.0, .only = group},
         constant_weight{.weight = s.victims == "alone" ? 0.0 : 1.0}};
     trainer trainer{model, strategy, transport, {.batch_size = s.batch_size, .seed = s.seed}};

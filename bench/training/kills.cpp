@@ -3,6 +3,7 @@
 // training and starts them again, and writes how it ended as one JSON object. See kills.py, which
 // does it many times.
 
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/transports/tcp.hpp>
 

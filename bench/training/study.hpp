@@ -14,7 +14,8 @@ namespace study {
 /// A gigabit a second between ranks that compute so slowly that it is enough, and never give up.
 inline sotto::simulated_options network(std::uint64_t seed) {
     sotto::simulated_options options{.seed = seed};
-    options.line = sotto::simulated_line::ethernet(1e9, std::chrono::microseconds(50));
+    options.line =
+        sotto::simulated_options::connection::ethernet(1e9, std::chrono::microseconds(50));
     options.machine.flops = 1e9;
     options.dead_after = {};
     options.timeout = std::chrono::hours(1);

@@ -6,6 +6,7 @@
 #include <sotto/models/character_lstm.hpp>
 #include <sotto/models/lenet.hpp>
 #include <sotto/models/residual_cnn.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 
 #include <CLI/CLI.hpp>

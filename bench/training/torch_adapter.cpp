@@ -40,7 +40,8 @@ constexpr double momentum = 0.9;
 /// value is, and has become a twentieth after ten steps.
 constexpr double apart_most = 1e-4;
 
-sotto::data::labelled_set examples_of(std::int64_t count, sotto::data::example_shape shape) {
+sotto::data::labelled_set examples_of(std::int64_t count,
+                                      sotto::data::labelled_set::example_shape shape) {
     sotto::random_stream random{1};
     std::vector<float> values(static_cast<std::size_t>(count * shape.size()));
     for (float& value : values) value = random.normal();
@@ -106,8 +107,9 @@ double median(std::vector<double> values) {
 
 nlohmann::json measure(const settings& s) {
     const bool is_mlp = s.model == "mlp";
-    const sotto::data::example_shape shape =
-        is_mlp ? sotto::data::example_shape{1, 1, 784} : sotto::data::example_shape{3, 32, 32};
+    const sotto::data::labelled_set::example_shape shape =
+        is_mlp ? sotto::data::labelled_set::example_shape{1, 1, 784}
+               : sotto::data::labelled_set::example_shape{3, 32, 32};
     const std::vector<std::int64_t> input =
         is_mlp ? std::vector<std::int64_t>{784} : std::vector<std::int64_t>{3, 32, 32};
     const auto all = examples_of(s.batch_size * s.steps, shape);

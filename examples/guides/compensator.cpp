@@ -1,6 +1,7 @@
 // A compensator of one's own: the later a gradient comes, the less it counts, and it takes no step
 // that others have taken meanwhile.
 
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/transports/run_simulated.hpp>
 
@@ -40,7 +41,7 @@ int main() try {
     // Rank 0 serves, the others work, the last of them five times slower: on virtual time.
     const sotto::simulated_options network{
         .seed = 1,
-        .line = sotto::simulated_line::ethernet(1e9, std::chrono::microseconds(50)),
+        .line = sotto::simulated_options::connection::ethernet(1e9, std::chrono::microseconds(50)),
         .machine = {.flops = 1e9},
         .slowness = sotto::speeds::one_slow{.rank = 4, .factor = 5.0}};
     bool good = true;

@@ -1,5 +1,6 @@
 // A compressor of one's own: a byte for each entry of a gradient and one scale for each tensor.
 
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // A distillation loss of one's own: how far logits are from a teacher's, by Huber's measure, so
 // that a teacher that is far off in one output does not pull harder than one that is off a little.
 
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/transports/run_simulated.hpp>
 

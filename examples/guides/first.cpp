@@ -1,3 +1,4 @@
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 
 int main() try {

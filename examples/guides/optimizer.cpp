@@ -1,5 +1,6 @@
 // An optimizer of one's own: Lion, which moves every weight by the same amount, up or down.
 
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 
 #include <cstddef>

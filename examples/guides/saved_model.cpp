@@ -1,5 +1,6 @@
 // What was learnt goes into a file, is used without a trainer, and trained on from there.
 
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 
 #include <cstdio>

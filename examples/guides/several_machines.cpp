@@ -1,4 +1,5 @@
 #include <sotto/launch/environment.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/transports/tcp.hpp>
 #include <sotto/transports/tcp_tls.hpp>  // for the secret: OpenSSL 3

@@ -1,5 +1,6 @@
 // A topology of one's own: sites with a fast network inside and a slow one between them.
 
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 
 #include <cstddef>
@@ -16,7 +17,7 @@ struct sites {
     int ranks_per_site = 4;
     int rounds_inside = 3;
 
-    sotto::topologies::repeated bind(int size) const {
+    auto bind(int size) const {
         if (size % ranks_per_site != 0)
             throw sotto::invalid_option("sites: " + std::to_string(size) + " ranks in sites of " +
                                         std::to_string(ranks_per_site) + "; expected a multiple");
@@ -30,7 +31,7 @@ struct sites {
             }
         std::vector rounds(std::size_t(rounds_inside), inside);
         rounds.push_back(between);
-        return sotto::topologies::repeated{std::move(rounds)};
+        return sotto::topologies::repeated(std::move(rounds));
     }
 };
 

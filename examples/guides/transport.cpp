@@ -1,6 +1,7 @@
 // A transport of one's own: letters that ranks put into each other's boxes, in the memory of one
 // process. Over another medium `box` and `send` change; what a transport promises stays the same.
 
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 
 #include <algorithm>
@@ -116,7 +117,7 @@ public:
         const std::scoped_lock hold(office_.lock);
         office_.fail(rank_, std::string(cause));
     }
-    void at(sotto::occasion now) { occasion_ = now; }
+    void at(sotto::peer_failure::occasion now) { occasion_ = now; }
     void reserve(std::int64_t count) { transfers_.reserve(std::size_t(count)); }
     sotto::time_point now() const { return std::chrono::steady_clock::now(); }
     void charge(sotto::work) {}
@@ -186,7 +187,7 @@ private:
     int rank_;
     std::vector<transfer> transfers_;
     std::vector<std::uint32_t> posted_;  // receives that are not complete, in their order
-    sotto::occasion occasion_;
+    sotto::peer_failure::occasion occasion_;
     sotto::traffic counted_;
 };
 

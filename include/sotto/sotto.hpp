@@ -7,19 +7,13 @@
 //   sotto/report/html_report.hpp        reports as pages, and the advice in them
 //   sotto/transports/run_simulated.hpp   networks that are imitated
 //   sotto/transports/tcp.hpp, mpi.hpp    networks that are there: they need Boost.Asio, or MPI
-//   sotto/models/lenet.hpp, residual_cnn.hpp, character_lstm.hpp
+//   sotto/models.hpp                     built-in models and data sets: they need a CBLAS and zlib
 
 #include "sotto/checkpoint/saved_model.hpp"
-#include "sotto/collectives/detail/all_gather_v.hpp"
-#include "sotto/collectives/detail/all_gather_values.hpp"
 #include "sotto/collectives/all_reduce.hpp"
-#include "sotto/collectives/detail/barrier.hpp"
-#include "sotto/collectives/detail/broadcast.hpp"
-#include "sotto/collectives/detail/fitting.hpp"
 #include "sotto/collectives/halving_doubling.hpp"
 #include "sotto/collectives/hierarchical.hpp"
 #include "sotto/collectives/measured.hpp"
-#include "sotto/collectives/detail/reduce_scatter.hpp"
 #include "sotto/collectives/ring.hpp"
 #include "sotto/collectives/sparse_all_reduce.hpp"
 #include "sotto/collectives/tree.hpp"
@@ -55,13 +49,7 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/core/standard_streams.hpp"
-#include "sotto/data/augmented.hpp"
 #include "sotto/data/dataset.hpp"
-#include "sotto/data/digits.hpp"
-#include "sotto/data/dirichlet_split.hpp"
-#include "sotto/data/noisy_labels.hpp"
-#include "sotto/data/read_cifar10.hpp"
-#include "sotto/data/read_text.hpp"
 #include "sotto/data/sampler.hpp"
 #include "sotto/distillation/distillation_weight.hpp"
 #include "sotto/distillation/forward_kl.hpp"
@@ -70,7 +58,6 @@
 #include "sotto/distillation/squared_logit_error.hpp"
 #include "sotto/losses/frequencies_of.hpp"
 #include "sotto/losses/smoothed_cross_entropy.hpp"
-#include "sotto/models/churn.hpp"
 #include "sotto/strategies/gossip/mixing/adapt_then_combine.hpp"
 #include "sotto/strategies/gossip/mixing/asynchronous_pairs.hpp"
 #include "sotto/strategies/gossip/mixing/choco.hpp"
@@ -79,7 +66,6 @@
 #include "sotto/strategies/gossip/mixing/push_sum.hpp"
 #include "sotto/strategies/gossip/mixing/quasi_global_momentum.hpp"
 #include "sotto/strategies/gossip/mixing/slow_momentum.hpp"
-#include "sotto/models/ensemble.hpp"
 #include "sotto/models/gradient_source.hpp"
 #include "sotto/optimizers/adamw.hpp"
 #include "sotto/optimizers/clipped.hpp"
@@ -127,13 +113,3 @@
 #include "sotto/transports/metered.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "sotto/version.hpp"
-
-#if __has_include(<zlib.h>)
-#include "sotto/data/read_idx.hpp"
-#endif
-
-// Models multiply matrices by a CBLAS; link sotto::models, or any BLAS, to use them.
-#if __has_include(<cblas.h>)
-#include "sotto/models/mlp.hpp"
-#include "sotto/models/softmax_regression.hpp"
-#endif

@@ -10,7 +10,7 @@ struct forgetful {
     struct state {
         int rounds = 0;  // seen so far
 
-        sotto::consensus_measure needs(const sotto::round_info&) const;
+        sotto::consensus_reading::measure needs(const sotto::round_info&) const;
         bool wants_another(const sotto::consensus_reading&);
     };
     state bind() const;

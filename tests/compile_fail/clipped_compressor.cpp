@@ -2,4 +2,4 @@
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/optimizers/clipped.hpp"
 
-const sotto::clipped misuse{sotto::dgc{}, sotto::by_norm{}};
+const sotto::clipped misuse{sotto::dgc{}, 1.0};

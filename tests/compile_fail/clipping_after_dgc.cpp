@@ -3,4 +3,4 @@
 #include "sotto/optimizers/clipped.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 
-const sotto::all_reduce misuse{sotto::clipped{sotto::sgd{}, sotto::by_norm{1.0}}, sotto::dgc{}};
+const sotto::all_reduce misuse{sotto::clipped{sotto::sgd{}, 1.0}, sotto::dgc{}};

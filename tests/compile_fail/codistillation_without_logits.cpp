@@ -23,7 +23,7 @@ void misuse(without_logits& model, sotto::in_process& transport,
             const sotto::data::labelled_set& data) {
     sotto::trainer trainer{model,
                            sotto::codistillation{sotto::all_reduce{}, sotto::forward_kl{},
-                                                 sotto::checkpoint_exchange<>{.folder = "there"}},
+                                                 sotto::checkpoint_exchange{.folder = "there"}},
                            transport};
     trainer.fit(data, sotto::steps{1});
 }

@@ -5,5 +5,5 @@
 #include "sotto/strategies/all_reduce.hpp"
 
 sotto::codistillation strategy{sotto::all_reduce{}, sotto::forward_kl{},
-                               sotto::checkpoint_exchange<>{.folder = "teachers"},
+                               sotto::checkpoint_exchange{.folder = "teachers"},
                                sotto::codistillation_groups{}, 0.5};

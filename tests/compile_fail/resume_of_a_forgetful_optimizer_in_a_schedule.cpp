@@ -16,9 +16,9 @@ struct forgetful {
 };
 
 void misuse(sotto::models::mlp<>& model, sotto::in_process& transport) {
-    sotto::trainer trainer{model,
-                           sotto::all_reduce{sotto::scheduled{
-                               sotto::clipped{forgetful{}, sotto::by_norm{1.0}}, sotto::cosine{}}},
-                           transport};
+    sotto::trainer trainer{
+        model,
+        sotto::all_reduce{sotto::scheduled{sotto::clipped{forgetful{}, 1.0}, sotto::cosine{}}},
+        transport};
     trainer.resume("run");
 }

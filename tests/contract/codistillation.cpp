@@ -98,7 +98,7 @@ TEST_CASE_TEMPLATE_DEFINE("any strategy trains the groups, which find each other
     const testing::scratch_folder folder("codistillation_contract");
     const auto ranks = train<testing::over_in_process>(
         codistillation{some<S>(), soft_cross_entropy{},
-                       checkpoint_exchange<>{.folder = folder.path(), .in_background = false},
+                       checkpoint_exchange{.folder = folder.path(), .in_background = false},
                        codistillation_groups{.every = 4}});
     for (const left& rank : ranks) CHECK(rank.loss < 2.3);
     CHECK(ranks[0].heard + ranks[2].heard > 0);

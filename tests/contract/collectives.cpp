@@ -82,7 +82,7 @@ TEST_CASE_TEMPLATE_DEFINE("reduce_scatter and then all_gather_parts is all_reduc
             auto whole = normal_values(n, static_cast<std::uint64_t>(t.rank())), halves = whole;
             auto at_once = ring{}.bind(t, n);
             reduce_scatter first(t, n);
-            all_gather_parts<std::remove_reference_t<decltype(t)>> second(t, n);
+            all_gather_parts<> second(t, n);
             at_once.start(whole, {0, 0, 0});
             first.start(halves, {0, 1, 0});
             run(t, at_once, first);
@@ -101,12 +101,10 @@ TEST_CASE_TEMPLATE_DEFINE("broadcast gives everybody the root's values, of any t
                           broadcasts) {
     for (const int world : worlds)
         Over::run(world, [&](auto& t) {
-            using endpoint = std::remove_reference_t<decltype(t)>;
             for (int root = 0; root < world; ++root)
                 for (const std::size_t n : {0u, 1u, 200000u}) {
-                    broadcast<endpoint> floats(t, static_cast<std::int64_t>(n), root);
-                    broadcast<endpoint, std::byte> characters(t, static_cast<std::int64_t>(n),
-                                                              root);
+                    broadcast<> floats(t, static_cast<std::int64_t>(n), root);
+                    broadcast<std::byte> characters(t, static_cast<std::int64_t>(n), root);
                     std::vector<float> values(n);
                     std::vector<std::byte> text(n);
                     if (t.rank() == root) {
@@ -311,15 +309,15 @@ TEST_CASE_TEMPLATE_DEFINE("a rank that dies in the middle of any collective is n
                 Over::run(
                     4,
                     [&](auto& t) {
-                        using endpoint = std::remove_reference_t<decltype(t)>;
                         t.agree(true);
                         std::vector<float> values(1000, 1.0f);
                         const bytes own(100);
                         std::vector<int> numbers(4);
-                        collectives::all_reduce sum(t, 1000, static_cast<algorithm>(kind % 4));
+                        detail::collectives::all_reduce sum(t, 1000,
+                                                            static_cast<algorithm>(kind % 4));
                         reduce_scatter scatter(t, 1000);
-                        all_gather_parts<endpoint> parts(t, 1000);
-                        broadcast<endpoint> shout(t, 1000);
+                        all_gather_parts<> parts(t, 1000);
+                        broadcast<> shout(t, 1000);
                         all_gather_v blocks(t, 100, kind % 2 == 0 ? route::ring : route::direct);
                         barrier gate(t);
                         try {

@@ -98,9 +98,9 @@ TEST_CASE_TEMPLATE_DEFINE("distances are asked for, exact or estimated, as the o
     bool exact = false, estimated = false;
     for (std::int64_t step = 0; step < 20; ++step) {
         const auto where = reading_of(step, 1.0).where;
-        const consensus_measure needed = control.needs(where);
-        exact |= needed == consensus_measure::exact;
-        estimated |= needed == consensus_measure::estimate;
+        const consensus_reading::measure needed = control.needs(where);
+        exact |= needed == consensus_reading::measure::exact;
+        estimated |= needed == consensus_reading::measure::estimate;
         rounds_of(control, reading_of(step, 1.0), 0.5);
         CHECK(control.needs(where) == needed);  // of a step, not of a round
     }
@@ -126,7 +126,7 @@ TEST_CASE_TEMPLATE_DEFINE("a distance below the target is near enough, and one a
         for (std::int64_t step = 0; step < 20; ++step) {
             auto control = bound<C>();
             consensus_reading now = reading_of(step, 1e3);
-            if (control.needs(now.where) == consensus_measure::nothing) continue;
+            if (control.needs(now.where) == consensus_reading::measure::nothing) continue;
             ++controlled;
             REQUIRE(detail::controlling::wants_one(control, now.where, now.learning_rate));
             CHECK(control.wants_another(now));
@@ -171,7 +171,7 @@ TEST_CASE_TEMPLATE_DEFINE("what was not found is not near, but after an exact me
         for (std::int64_t step = 0; step < 20; ++step) {
             auto control = bound<C>();
             consensus_reading now = reading_of(step, nan);
-            if (control.needs(now.where) == consensus_measure::nothing) continue;
+            if (control.needs(now.where) == consensus_reading::measure::nothing) continue;
             CHECK(control.wants_another(now));
             CHECK(detail::controlling::wants_one(control, reading_of(step + 1, nan).where, 0.1));
             now.is_mean = true;
@@ -188,7 +188,7 @@ TEST_CASE_TEMPLATE_DEFINE("what is found late counts as if it had been found at 
         for (std::int64_t step = 0; step < 20; ++step) {
             auto at_once = bound<C>(), late = bound<C>();
             consensus_reading now = reading_of(step, nan);
-            if (at_once.needs(now.where) == consensus_measure::nothing) continue;
+            if (at_once.needs(now.where) == consensus_reading::measure::nothing) continue;
             const double far = 100.0 * detail::controlling::target(at_once, now);
             const int rounds = rounds_of(at_once, reading_of(step, far), 0.9);
             CHECK(rounds > 5);

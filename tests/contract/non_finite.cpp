@@ -204,9 +204,9 @@ TEST_CASE("logs and reports: numbers that are not finite -> null and signs") {
     CHECK(detail::json_text(
               {{"loss", not_a_number}, {"each", {1.0, infinity, -infinity}}, {"x", "NaN"}}) ==
           R"({"loss":null,"each":[1.0,null,null],"x":"NaN"})");
-    CHECK(detail::reporting::digits(infinity) == "∞");
-    CHECK(detail::reporting::digits(-infinity) == "−∞");
-    CHECK(detail::reporting::digits(not_a_number) == "–");
+    CHECK(sotto::detail::reporting::digits(infinity) == "∞");
+    CHECK(sotto::detail::reporting::digits(-infinity) == "−∞");
+    CHECK(sotto::detail::reporting::digits(not_a_number) == "–");
 }
 
 TEST_CASE("weights, probabilities, tokens: one that is not finite -> refused") {

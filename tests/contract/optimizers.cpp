@@ -401,7 +401,7 @@ TEST_CASE("weight decay makes updates dense, and reaches weights alone") {
 
 TEST_CASE("clipping shortens long gradients to the norm and keeps their direction") {
     const auto moved = [](double norm, const floats& gradient) {
-        trainee<clipped<sgd>> one({sgd{.learning_rate = 1.0}, by_norm{norm}});
+        trainee<clipped<sgd>> one({sgd{.learning_rate = 1.0}, norm});
         std::ranges::fill(one.parameters, 0.0f);
         one.step(0, gradient);
         return one.parameters;
@@ -427,8 +427,7 @@ TEST_CASE("clipping shortens long gradients to the norm and keeps their directio
 
 TEST_CASE("what the inner optimizer of a wrapper remembers is the wrapper's") {
     trainee<momentum_sgd> bare;
-    trainee<clipped<momentum_sgd>> loose(
-        {testing::sensible<momentum_sgd>::options(), by_norm{1e9}});
+    trainee<clipped<momentum_sgd>> loose({testing::sensible<momentum_sgd>::options(), 1e9});
     trainee<scheduled<momentum_sgd, constant_rate>> constant(
         {testing::sensible<momentum_sgd>::options(), constant_rate{}});
     for (std::int64_t s = 0; s < 5; ++s) {
@@ -463,12 +462,12 @@ TEST_CASE("options that cannot work are refused by name and value") {
     refuses(adamw{.beta1 = 1.0}, "adamw: beta1 is 1; it must be at least 0 and below 1");
     refuses(adamw{.beta2 = -0.1}, "adamw: beta2 is -0.1; it must be at least 0 and below 1");
     refuses(adamw{.epsilon = 0.0}, "adamw: epsilon is 0; it must be finite and above 0");
-    refuses(clipped{sgd{}, by_norm{0.0}}, "clipped: norm is 0; it must be finite and above 0");
+    refuses(clipped{sgd{}, 0.0}, "clipped: norm is 0; it must be finite and above 0");
     refuses(scheduled{sgd{.learning_rate = -1.0}, cosine{}},
             "sgd: learning_rate is -1; it must be finite and at least 0");
     CHECK_THROWS_AS(sgd{.learning_rate = nan}.bind(tensors), invalid_option);
     CHECK_THROWS_AS(adamw{.weight_decay = nan}.bind(tensors), invalid_option);
-    CHECK_THROWS_AS((clipped{sgd{}, by_norm{nan}}.bind(tensors)), invalid_option);
+    CHECK_THROWS_AS((clipped{sgd{}, nan}.bind(tensors)), invalid_option);
     // 0 / 0 would be every learning rate of the first epochs.
     CHECK_THROWS_AS((scheduled{sgd{}, step_decay{.every_epochs = 0.0}}.bind(tensors)),
                     invalid_option);

@@ -120,7 +120,7 @@ TEST_CASE("compressors, optimizers: a wrong option -> bind refuses it by name") 
                                   {"adamw.beta2", "0"},
                                   {"adamw.epsilon", ""},
                                   {"adamw.weight_decay", "0"},
-                                  {"by_norm.norm", ""},
+                                  {"clipped.limit.norm", ""},
                                   {"step_decay.every_epochs", ""},
                                   {"step_decay.factor_per_step", "0"},
                                   {"cosine.epochs", ""},
@@ -246,7 +246,7 @@ TEST_CASE("layers: a wrong option -> bind refuses it by name") {
          {"nn::embedding.vocabulary", ""},  {"nn::embedding.width", ""},
          {"nn::average_pool2d.stride", ""}, {"nn::lstm.hidden", ""},
          {"nn::lstm.layers", ""},           {"nn::widen.channels", ""},
-         {"nn::widen.stride", ""},  {"nn::highway.gate_bias", "-1 0"}});
+         {"nn::widen.stride", ""},          {"nn::highway.gate_bias", "-1 0"}});
     try_all<std::tuple<nn::dense, nn::conv2d, nn::max_pool2d, nn::average_pool2d, nn::batch_norm,
                        nn::dropout, nn::drop_connect, nn::embedding, nn::lstm, detail::nn::widen>>(
         tries);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sotto/collectives/measured.hpp"
+#include "sotto/compressors/none.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/data/augmented.hpp"
@@ -81,7 +82,7 @@ TEST_CASE("data: a wrong number -> refused by name") {
                                   {"text_set.length", ""},
                                   {"text_set.stride", "0 max"}});
     using large = std::int64_t;
-    using data::augmentation, sotto::detail::data::byte_scale, sotto::data::text_windows;
+    using augmentation = data::augmented<data::labelled_set>::options;
     const random_stream random;
     tries.option<large>("augmented.padding", [](large value) {
         data::augmented{images(), with(&augmentation::padding, value)};
@@ -128,10 +129,10 @@ TEST_CASE("data: a wrong number -> refused by name") {
     const data::text_set text("a text that is long enough", {.length = 4});
     tries.option<double>("split.share", [&](double value) { (void)split(text, value); });
     tries.option<large>("text_set.length", [](large value) {
-        data::text_set("some text", with(&data::text_windows::length, value));
+        data::text_set("some text", with(&data::text_set::windows::length, value));
     });
     tries.option<large>("text_set.stride", [](large value) {
-        data::text_set("some text", with(&data::text_windows::stride, value, {.length = 4}));
+        data::text_set("some text", with(&data::text_set::windows::stride, value, {.length = 4}));
     });
     CHECK(tries.left_out().empty());
 }
@@ -172,7 +173,7 @@ TEST_CASE("models: a wrong number -> refused by name") {
     tries.option<large>("lenet.classes", named("classes", [](large value) {
                             models::lenet({1, 28, 28}, value);
                         }));
-    using cnn = models::residual_cnn_options;
+    using cnn = models::residual_cnn<>::options;
     const cnn small{.blocks = 1, .width = 1, .input = {1, 8, 8}};
     for (const auto& [key, option] :
          {std::pair{"blocks", &cnn::blocks}, std::pair{"width", &cnn::width},
@@ -181,7 +182,7 @@ TEST_CASE("models: a wrong number -> refused by name") {
                             named(key, [option = option, small](large value) {
                                 models::residual_cnn(with(option, value, small));
                             }));
-    using lstm = models::character_lstm_options;
+    using lstm = models::character_lstm<>::options;
     const lstm little{.width = 2, .hidden = 2, .layers = 1, .length = 3};
     tries.option<large>("character_lstm.vocabulary", named("vocabulary", [little](large value) {
                             models::character_lstm(value, little);
@@ -310,8 +311,8 @@ TEST_CASE("advice: a wrong number -> refused by name") {
 }
 
 TEST_CASE("simulated networks: a wrong number -> refused by name") {
-    testing::wrong_options tries({{"simulated_line.out", ""},
-                                  {"simulated_line.in", ""},
+    testing::wrong_options tries({{"connection.out", ""},
+                                  {"connection.in", ""},
                                   {"simulated_machine.flops", ""},
                                   {"simulated_machine.bytes", ""},
                                   {"uniform.low", "0"},
@@ -338,8 +339,8 @@ TEST_CASE("simulated networks: a wrong number -> refused by name") {
             possible(options);
         });
     };
-    real("simulated_line.out", [](auto& o, double value) { o.line.out = value; });
-    real("simulated_line.in", [](auto& o, double value) { o.line.in = value; });
+    real("connection.out", [](auto& o, double value) { o.line.out = value; });
+    real("connection.in", [](auto& o, double value) { o.line.in = value; });
     real("simulated_machine.flops", [](auto& o, double value) { o.machine.flops = value; });
     real("simulated_machine.bytes", [](auto& o, double value) { o.machine.bytes = value; });
     real("uniform.low", [](auto& o, double value) { o.slowness = speeds::uniform{.low = value}; });

@@ -44,8 +44,8 @@ TEST_CASE("all_reduce, local_updates: a wrong option -> bind refuses it by name"
                                   {"momentum_sgd.weight_decay", "0"},
                                   {"collectives::hierarchical.ranks_per_host", "max"},
                                   {"collectives::sparse_reduce_scatter.kept", ""},
-                                  {"local_steps.every", "max"},
-                                  {"local_steps.from_epoch", "0"},
+                                  {"local_updates.every", "max"},
+                                  {"local_updates.from_epoch", "0"},
                                   {"random_pairs.momentum", "0"},
                                   {"random_pairs.rate", "0"},
                                   {"random_pairs.pull", "0"}});
@@ -104,15 +104,15 @@ TEST_CASE("codistillation: a wrong option -> bind refuses it by name") {
                                   {"sgd.decay_momentum", "-1 0"}});
     using group = all_reduce<sgd>;
     tries.of(codistillation{group{}, forward_kl{}, transport_exchange<>{}}, on_two_ranks);
-    tries.of(codistillation{group{}, forward_kl{}, checkpoint_exchange<>{.folder = "x"}},
+    tries.of(codistillation{group{}, forward_kl{}, checkpoint_exchange{.folder = "x"}},
              on_two_ranks);
     tries.option<int>("codistillation_groups.only", [](int value) {
         on_two_ranks(codistillation{
-            group{}, forward_kl{}, checkpoint_exchange<>{.folder = "x"}, {.only = value}});
+            group{}, forward_kl{}, checkpoint_exchange{.folder = "x"}, {.only = value}});
     });
     tries.option<int>("finished_models.count", [](int value) {
         on_two_ranks(codistillation{
-            group{}, forward_kl{}, finished_models<>{.folder = "x", .count = value}, {.count = 1}});
+            group{}, forward_kl{}, finished_models{.folder = "x", .count = value}, {.count = 1}});
     });
     CHECK(tries.left_out().empty());
 }

@@ -340,8 +340,8 @@ TEST_CASE("clipping by the norm of the whole model waits for all tensors and cli
                     .momentum = 0.0,
                     .warm_up_epochs = 0,
                     .clip_norm = 3.0,
-                    .clip = clip_scope::per_model};
-    const clipped global{plain(), by_norm{3.0}};
+                    .clip = local_clipping::per_model};
+    const clipped global{plain(), 3.0};
     CHECK(train(1, all_reduce{plain(), local}, work)[0].same_parameters(
         train(1, all_reduce{global}, work)[0]));
     CHECK_FALSE(train(1, all_reduce{plain(), local}, work)[0].same_parameters(

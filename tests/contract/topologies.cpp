@@ -64,7 +64,7 @@ TEST_CASE_TEMPLATE_DEFINE("rows and columns add up to 1, and no weight is below 
             for (int rank = 0; rank < ranks; ++rank) {
                 CHECK(w.own_weight(rank) >= -1e-12);
                 CHECK(w.own_share(rank) >= -1e-12);
-                for (const detail::topologies::neighbour& n : w.into(rank)) {
+                for (const sotto::detail::topologies::neighbour& n : w.into(rank)) {
                     CHECK(n.rank != rank);
                     CHECK(n.weight > 0.0);
                 }
@@ -83,12 +83,12 @@ TEST_CASE_TEMPLATE_DEFINE("what a rank mixes in is what others send it", T, link
             for (int rank = 0; rank < ranks; ++rank) {
                 in += w.into(rank).size();
                 out += w.out_of(rank).size();
-                for (const detail::topologies::neighbour& n : w.out_of(rank))
+                for (const sotto::detail::topologies::neighbour& n : w.out_of(rank))
                     CHECK(w.weight(n.rank, rank) == n.weight);
-                CHECK(
-                    std::ranges::is_sorted(w.into(rank), {}, &detail::topologies::neighbour::rank));
+                CHECK(std::ranges::is_sorted(w.into(rank), {},
+                                             &sotto::detail::topologies::neighbour::rank));
                 CHECK(std::ranges::is_sorted(w.out_of(rank), {},
-                                             &detail::topologies::neighbour::rank));
+                                             &sotto::detail::topologies::neighbour::rank));
             }
             CHECK(in == out);
         }
@@ -99,7 +99,7 @@ TEST_CASE_TEMPLATE_APPLY(links_have_two_ends, testing::every_topology);
 TEST_CASE_TEMPLATE_DEFINE("what brings ranks together is not refused", T, is_connected) {
     with_every_size<T>([](int ranks) {
         auto state = bound<T>(ranks);
-        CHECK_NOTHROW(detail::topologies::require_connected(state));
+        CHECK_NOTHROW(sotto::detail::topologies::require_connected(state));
     });
 }
 TEST_CASE_TEMPLATE_APPLY(is_connected, testing::every_topology);

@@ -1,6 +1,7 @@
 // A small job whose inputs, outputs and options come from arguments, name=value, for cases.sh.
 
 #include <sotto/launch/environment.hpp>
+#include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/core/standard_streams.hpp>
 #include <sotto/trainer/begun_from.hpp>

@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 "losses are of steps");
         require(p.bytes_sent >= 0.0 && p.seconds >= 0.0, "what was paid is not negative");
     }
-    for (const sotto::run_epoch& e : log.epochs) {
+    for (const sotto::run_log::finished_epoch& e : log.epochs) {
         require(e.steps >= 0 && e.step >= 0, "epochs are of steps");
         require(!e.evaluated || !(e.evaluated->accuracy < 0.0 || e.evaluated->accuracy > 1.0),
                 "accuracies are shares");

@@ -96,7 +96,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     file->now.assign(in.begin(), in.end());
     files.disk().names["it"] = file;
     try {
-        file_reader<sotto::testing::memory_files> reader(files, "it");
+        file_reader reader(files, "it");
         require(reader.bytes_read() == static_cast<std::int64_t>(size), "a file has no more");
         for (std::size_t i = 0; i < reader.header().tensors.size(); ++i) {
             sotto::bytes values(static_cast<std::size_t>(reader.header().tensors[i].size_bytes()));

@@ -43,7 +43,7 @@ std::int64_t number(fuzz::input& in) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
     fuzz::input in(bytes, size);
     const auto sample = static_cast<std::size_t>(in.number(1));
-    const data::text_windows windows{number(in), number(in)};
+    const data::text_set::windows windows{number(in), number(in)};
     const byte_view rest = in.rest();
     const std::string_view all(reinterpret_cast<const char*>(rest.data()), rest.size());
     const data::vocabulary known(all.substr(0, std::min(sample, all.size())));

@@ -59,7 +59,7 @@ TEST_CASE("golden: quantised blocks keep their bytes in every width, by either n
     CHECK(message(qsgd{.bits = 2}, values) == "020300001000fe4cce41");
     CHECK(message(qsgd{.bits = 4}, values) == "04fdd1200ee2300fe2201ffe4cce41");
     CHECK(message(qsgd{.bits = 8}, values) == "08d1f316d6f91bdbfe20e00225e5072aea0d2fef12fe4cce41");
-    CHECK(message(qsgd{.bits = 4, .norm = detail::bucket_norm::maximum, .seed = 9}, values) ==
+    CHECK(message(qsgd{.bits = 4, .norm = qsgd::maximum, .seed = 9}, values) ==
           "04e9934f0ac5512cd7723d00001841");
     CHECK(message(qsgd{}, {}) == "04");
 }

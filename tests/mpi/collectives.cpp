@@ -18,7 +18,7 @@
 #include "sotto/collectives/all_reduce.hpp"
 #include "sotto/collectives/detail/barrier.hpp"
 #include "sotto/collectives/detail/broadcast.hpp"
-#include "sotto/collectives/detail/native.hpp"
+#include "sotto/transports/detail/native_collectives.hpp"
 #include "sotto/collectives/detail/operation.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/group.hpp"
@@ -32,9 +32,9 @@ using namespace sotto::collectives;
 using namespace sotto::detail::collectives;
 using namespace sotto::testing;
 
-static_assert(native_transport<mpi>);
-static_assert(!native_transport<metered<mpi>>);  // it counts what it sees
-static_assert(!native_transport<group<mpi>>);    // not all ranks take part
+static_assert(sotto::detail::native_transport<mpi>);
+static_assert(!sotto::detail::native_transport<metered<mpi>>);  // it counts what it sees
+static_assert(!sotto::detail::native_transport<group>);         // not all ranks take part
 
 namespace {
 
@@ -75,9 +75,8 @@ TEST_CASE("broadcast gives everybody the root's values, of any type") {
         CHECK(run_over_mpi(world_size(), how(native), [](mpi& t) {
                   for (int root = 0; root < t.size(); ++root)
                       for (const std::size_t n : {0u, 1u, 200000u}) {
-                          broadcast<mpi> floats(t, static_cast<std::int64_t>(n) + 1, root);
-                          broadcast<mpi, std::byte> characters(t, static_cast<std::int64_t>(n),
-                                                               root);
+                          broadcast<> floats(t, static_cast<std::int64_t>(n) + 1, root);
+                          broadcast<std::byte> characters(t, static_cast<std::int64_t>(n), root);
                           std::vector<float> values(n);
                           std::vector<std::byte> text(n);
                           if (t.rank() == root) {
@@ -104,7 +103,7 @@ TEST_CASE("broadcast gives everybody the root's values, of any type") {
 
 TEST_CASE("a broadcast of another number of values is refused") {
     const ending ended = run_over_mpi(2, how(true), [](mpi& t) {
-        broadcast<mpi> all(t, 10, 0);
+        broadcast<> all(t, 10, 0);
         std::vector<float> values(t.rank() == 0 ? 10 : 9, -1.0f);
         all.start(values, {});
         try {
@@ -142,7 +141,7 @@ TEST_CASE("a rank that is bound to less room than others send is told so") {
               (world_rank() == world_size() - 1 ? ending::mismatch : ending::peer_failure));
     };
     expect(run_over_mpi(world_size(), how(true), [&](mpi& t) {
-        broadcast<mpi> all(t, on_last(t) ? 9 : 10, 0);
+        broadcast<> all(t, on_last(t) ? 9 : 10, 0);
         std::vector<float> values(on_last(t) ? 9 : 10);
         all.start(values, {});
         run(t, all);
@@ -202,7 +201,7 @@ TEST_CASE("sums are the same bits as between threads, whoever gathers") {
     const std::int64_t n = 100'000;
     const auto sum = [&](auto& t) {
         auto values = normal_values(n, static_cast<std::uint64_t>(t.rank()));
-        all_reduce all(t, n);
+        sotto::detail::collectives::all_reduce all(t, n);
         all.start(values, {});
         run(t, all);
         return values;
@@ -224,7 +223,7 @@ TEST_CASE("a rank that dies in the middle of MPI's own collective is named by al
             t.agree(true);
             std::vector<float> values(1000, 1.0f);
             const bytes own(100);
-            broadcast<mpi> shout(t, 1000, dying);
+            broadcast<> shout(t, 1000, dying);
             all_gather_v blocks(t, 100);
             barrier gate(t);
             try {

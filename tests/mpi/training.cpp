@@ -98,8 +98,7 @@ TEST_CASE("an asynchronous parameter server of its own ends, and all ranks hold 
     CHECK(run_over_mpi(world_size(), [&](mpi& t) {
               auto held = train_by_server(t, strategy);
               auto of_server = held;
-              detail::collectives::broadcast<mpi> same(t, static_cast<std::int64_t>(held.size()),
-                                                       0);
+              detail::collectives::broadcast<> same(t, static_cast<std::int64_t>(held.size()), 0);
               same.start(std::span<float>(of_server), {40, 0, 0});
               detail::collectives::run(t, same);
               CHECK(held == of_server);
@@ -128,10 +127,10 @@ TEST_CASE("gossip: the same parameters on every rank, bit for bit") {
 }
 
 TEST_CASE("ranks that meet rarely: the same parameters on every rank, bit for bit") {
-    const local_steps seldom{.every = 10};
-    same_between_threads_and_processes(local_updates{sgd{.learning_rate = 0.1}, diloco(), seldom});
     same_between_threads_and_processes(
-        local_updates{sgd{.learning_rate = 0.1}, random_pairs{}, seldom});
+        local_updates{sgd{.learning_rate = 0.1}, diloco(), {.every = 10}});
+    same_between_threads_and_processes(
+        local_updates{sgd{.learning_rate = 0.1}, random_pairs{}, {.every = 10}});
 }
 
 TEST_CASE("pairs that mix when they like all end, and their mean is that of all-reduce") {
@@ -146,7 +145,7 @@ TEST_CASE("pairs that mix when they like all end, and their mean is that of all-
               trainer trainer{model, strategy, t, {.batch_size = work.batch_size, .seed = 1}};
               trainer.fit(numbered{work.examples}, epochs{2});
               std::vector<float> sum(trainer.parameters().begin(), trainer.parameters().end());
-              collectives::all_reduce<mpi> all(t, std::ssize(sum));
+              detail::collectives::all_reduce all(t, std::ssize(sum));
               all.start(sum, {40, 1, 0});
               detail::collectives::run(t, all);
               for (std::size_t i = 0; i < sum.size(); ++i)

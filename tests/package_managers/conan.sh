@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/package_managers/conan.sh [--system]
-# conan create with its test_package: without options, and with all of them. Takes conan 2 from PATH,
-# and a CONAN_HOME of its own.
+# conan create with its test_package: without options, with all parts as headers and a launcher, and with all parts
+# compiled. Takes conan 2 from PATH, and a CONAN_HOME of its own.
 #   --system   without a network: this machine's headers and libraries stand for Conan Center's packages
 set -euo pipefail
 
@@ -42,8 +42,9 @@ if [ "${1:-}" = --system ]; then
     done
 fi
 
-# Of our tests only that the package works: tests/run.sh has the others.
-for options in "" "-o &:models=True -o &:tls=True -o &:mpi=True -o &:launcher=True"; do
+# Of our tests only that the package works: tests/run.sh has the others. What is compiled is not optimised here.
+parts="-o &:models=True -o &:tls=True -o &:mpi=True"
+for options in "" "$parts -o &:launcher=True" "$parts -o &:compiled=True -s build_type=Debug"; do
     echo "== conan create $options"
     # shellcheck disable=SC2086  # several words, or none
     conan create . $options --build="sotto/*" --build=missing -c tools.build:skip_test=True

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/package_managers/vcpkg.sh [--system] [VCPKG_ROOT]
-# The port in ports/ and vcpkg.json with vcpkg: as manifests, installed without features, with most of them
-# and with MPI, and for consumers in classic and in manifest mode. VCPKG_ROOT is a vcpkg tree that has its
+# The port in ports/ and vcpkg.json with vcpkg: as manifests, installed without features, with most of them,
+# with MPI and compiled, and for consumers in classic and in manifest mode. VCPKG_ROOT is a vcpkg tree that has its
 # program. Writes only to a temporary folder.
 #   --system   without a network: this machine's headers and libraries stand for vcpkg's ports
 set -euo pipefail
@@ -138,8 +138,14 @@ project(consumer LANGUAGES CXX)
 find_package(sotto 0.1 REQUIRED CONFIG COMPONENTS ${PARTS})
 add_executable(consumer "${SOURCE}")
 target_link_libraries(consumer PRIVATE sotto::sotto)
+set(compiled)
+if("compiled" IN_LIST PARTS)
+    list(REMOVE_ITEM PARTS compiled)
+    set(compiled compiled_)
+    target_link_libraries(consumer PRIVATE sotto::compiled)
+endif()
 foreach(part IN LISTS PARTS)
-    target_link_libraries(consumer PRIVATE sotto::${part})
+    target_link_libraries(consumer PRIVATE sotto::${compiled}${part})
     target_compile_definitions(consumer PRIVATE WITH_${part})
 endforeach()
 enable_testing()
@@ -147,7 +153,7 @@ add_test(NAME run COMMAND consumer)
 END
 source=-DSOURCE=$PWD/test_package/test_package.cpp
 
-for features in "" "launcher models tls" mpi; do
+for features in "" "launcher models tls" mpi "compiled models tls"; do
     port=sotto${features:+[${features// /,}]}
     parts=${features#launcher }
     echo "== vcpkg install $port"
@@ -162,7 +168,7 @@ for features in "" "launcher models tls" mpi; do
     there=${there%/share/sotto}
     found_in "$there" "$work"/buildtrees/sotto/*-rel "$parts"
     modules=(sotto)
-    for part in models tls mpi; do
+    for part in compiled models tls mpi; do
         file=$there/share/sotto/sotto-$part-targets.cmake
         case " $parts " in
             *" $part "*) modules+=("sotto-$part") ;;
@@ -174,6 +180,14 @@ for features in "" "launcher models tls" mpi; do
     options=(-DVCPKG_MANIFEST_MODE=OFF "-DVCPKG_INSTALLED_DIR=$work/installed")
     consume "$work/consumer" "$work/classic_$port" "${options[@]}" "$source" "-DPARTS=${parts// /;}"
     found_in "$there" "$work/classic_$port" "$parts"
+    case $features in
+        compiled*)
+            run env "PKG_CONFIG_LIBDIR=$there/lib/pkgconfig:$there/share/pkgconfig" \
+                pkg-config --print-errors --exists sotto-compiled-models sotto-compiled-tls
+            consume tests/consumer/find_package "$work/compiled_find_package" "${options[@]}" \
+                -DCONSUMER_COMPONENTS=compiled
+            ;;
+    esac
     if [ "$parts" != "$features" ]; then
         consume tests/consumer/find_package "$work/classic_find_package" "${options[@]}"
         run "$there/tools/sotto/sotto_launch" -n 2 true

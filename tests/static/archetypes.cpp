@@ -79,7 +79,7 @@ struct least_strategy {
     template <class Transport>
     state bind(const sotto::layout&, Transport&) const;
 };
-static_assert(sotto::strategy<least_strategy, least_transport>);
+static_assert(sotto::strategy<least_strategy>);
 static_assert(!sotto::detail::conducting::has_start_groups<least_strategy::state>);
 
 struct told_of_beginnings {
@@ -113,8 +113,7 @@ struct only_encodes {
 static_assert(!sotto::compressor<without_bind> && !sotto::compressor<only_encodes>);
 static_assert(sotto::detail::encodes<only_encodes> && !sotto::detail::decodes<only_encodes>);
 static_assert(!sotto::optimizer<least_compressor> && !sotto::compressor<least_optimizer>);
-static_assert(!sotto::strategy<least_optimizer, least_transport>);
-static_assert(!sotto::strategy<least_strategy, int>);
+static_assert(!sotto::strategy<least_optimizer>);
 
 using least_all_reduce = sotto::all_reduce<least_optimizer, least_compressor>;
 

@@ -1,6 +1,7 @@
 // The five programs that a user writes, whole. A transport that is made as TCP is stands for all
 // that are. Compiling is passing.
 
+#include "sotto/models.hpp"
 #include "sotto/sotto.hpp"
 #include "static/least_transport.hpp"
 
@@ -17,7 +18,7 @@ struct tcp : sotto::testing::least_transport {
     static tcp join(const launch::environment&);
     tcp(const tcp&) = delete;
 };
-static_assert(sotto::transport<tcp> && sotto::transport<sotto::group<tcp>>);
+static_assert(sotto::transport<tcp> && sotto::transport<sotto::group>);
 
 }  // namespace sketch
 
@@ -60,7 +61,7 @@ void fourth_program(const sotto::data::labelled_set& digits) {
 void fifth_program(const sotto::data::labelled_set& digits) {
     over_tcp(sotto::codistillation{sotto::all_reduce{sotto::sgd{}, sotto::dgc{}},
                                    sotto::soft_cross_entropy{},
-                                   sotto::checkpoint_exchange<>{.folder = "teachers"},
+                                   sotto::checkpoint_exchange{.folder = "teachers"},
                                    {.count = 2, .every = 50, .burn_in = 1000}},
              digits);
 }

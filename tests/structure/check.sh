@@ -25,7 +25,7 @@ if [ -e .git ]; then
     done
 fi
 
-files=$(find include/sotto tests examples bench \( -name '*.hpp' -o -name '*.cpp' \) 2>/dev/null | sort)
+files=$(find include/sotto tests examples bench \( -name '*.hpp' -o -name '*.ipp' -o -name '*.cpp' \) 2>/dev/null | sort)
 if [ -z "$files" ]; then
     echo "no sources under $1/include/sotto"
     exit 1
@@ -48,6 +48,8 @@ BEGIN {
     floor["logging"] = floor["adapters"] = 7
     floor["report"] = 8
     floor["sotto.hpp"] = 9
+    count = split("models.hpp src.hpp src_tcp.hpp src_models.hpp src_tls.hpp src_mpi.hpp", name, " ")
+    for (i = 1; i <= count; ++i) floor[name[i]] = 9
     floor["version.hpp"] = 0
     columns_max = 100
 }
@@ -82,6 +84,8 @@ FNR == 1 {
         report(1, "folder " folder " has no floor; give it one in tests/structure/check.sh")
 }
 
+{ last = FNR == 1 ? "" : this; this = $0 }
+
 {
     text = $0
     gsub("[\200-\277]", "", text)  # the rest of each UTF-8 sequence: what remains are characters
@@ -98,6 +102,14 @@ FNR == 1 {
     sub(/".*/, "", target)
     if (target !~ "^sotto/") {
         report(FNR, "includes \"" target "\"; ours are written \"sotto/folder/file.hpp\"")
+        next
+    }
+    if (target ~ /[.]ipp$/ && folder !~ /^src/) {
+        own = "include/" target
+        sub(/[.]ipp$/, ".hpp", own)
+        if (own != file || last != "#ifndef SOTTO_SEPARATE_COMPILATION")
+            report(FNR, "includes \"" target "\"; only the header of that name does so, at its end, under " \
+                   "#ifndef SOTTO_SEPARATE_COMPILATION")
         next
     }
     other = folder_of(target, length("sotto/"))
@@ -126,7 +138,7 @@ FNR == 1 {
 code ~ /<boost\/|<asio|boost::|asio::/ && file !~ "^include/sotto/transports/(detail/tcp/)?tcp" {
     report(FNR, "names Boost or Asio, which belong in transports/tcp*")
 }
-code ~ /<mpi\.h>|(^|[^A-Za-z0-9_])MPI_/ && file !~ /^include\/sotto\/transports\/(detail\/mpi\/)?mpi(_session|_library)?\.hpp$/ {
+code ~ /<mpi\.h>|(^|[^A-Za-z0-9_])MPI_/ && file !~ /^include\/sotto\/transports\/(detail\/mpi\/)?mpi(_session|_library)?[.][hi]pp$/ {
     report(FNR, "names MPI, which belongs in transports/mpi.hpp")
 }
 code ~ /<torch\/|(^|[^A-Za-z0-9_])(torch|at|c10)::/ && folder != "adapters" {
@@ -148,12 +160,12 @@ code ~ /::(min|max)[ \t]*\(/ {
  code ~ /(^|[^A-Za-z0-9_])(eventfd|signalfd|timerfd_create|epoll_create1?|memfd_create|inotify_init1?)[ \t]*\(/ ||
  code ~ /(^|[^A-Za-z0-9_])((basic_)?[io]?fstream|(basic_)?filebuf)([^A-Za-z0-9_.>]|$)/ ||
  code ~ /(^|[^A-Za-z0-9_:])::(open|socket|socketpair|accept4?|pipe2?|dup)[ \t]*\(/) &&
-code !~ /above_standard\(/ && file != "include/sotto/core/detail/files/descriptor.hpp" {
+code !~ /above_standard\(/ && file !~ "^include/sotto/core/detail/files/descriptor[.][hi]pp$" {
     report(FNR, "opens a file or socket; core/detail/files/descriptor.hpp does so above the standard streams")
 }
 (code ~ /std::(cout|cerr|clog)|f(printf|puts|write|putc)[ \t]*\(.*(stdout|stderr)/ ||
  code ~ /(^|[^A-Za-z0-9_])(printf|puts|putchar|perror)[ \t]*\(/) &&
-file != "include/sotto/core/detail/text/print_line.hpp" {
+file !~ "^include/sotto/core/detail/text/print_line[.][hi]pp$" {
     report(FNR, "prints; print_line of core/detail/text/print_line.hpp escapes what a terminal would act on")
 }
 code ~ /^[ \t]*#[ \t]*define[ \t]/ {

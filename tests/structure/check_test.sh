@@ -98,6 +98,14 @@ bites '2: defines the macro SOTTO_UNROLL, which belongs in core/config.hpp' \
     include/sotto/kernels/a.hpp <<'CPP'
 #define SOTTO_UNROLL 4
 CPP
+bites '2: includes "sotto/core/b.ipp"; only the header of that name does so, at its end, under #ifndef SOTTO_SEPARATE_COMPILATION' \
+    include/sotto/core/a.hpp <<'CPP'
+#include "sotto/core/b.ipp"
+CPP
+bites '2: includes "sotto/core/a.ipp"; only the header of that name does so, at its end, under #ifndef SOTTO_SEPARATE_COMPILATION' \
+    include/sotto/core/a.hpp <<'CPP'
+#include "sotto/core/a.ipp"
+CPP
 bites '2: has 101 columns, at most 100 are allowed' \
     tests/unit/core/a.cpp <<CPP
 //$(repeat 99 x)

@@ -27,7 +27,7 @@ say() {
 }
 
 # Each source as one line, in which texts that it has in several pieces are whole.
-find include/sotto examples -name '*.hpp' -o -name '*.cpp' | sort | while read -r source; do
+find include/sotto examples -name '*.hpp' -o -name '*.ipp' -o -name '*.cpp' | sort | while read -r source; do
     tr '\n' ' ' < "$source" | sed 's/" *"//g'
     echo
 done > "$scratch/sources"

@@ -5,9 +5,11 @@ What lies in a folder named detail is private, all else under include/sotto is p
 place that breaks this:
 
   - a folder with more than 30 headers side by side;
-  - more than TYPES_MAX public types and concepts;
+  - more than TYPES_MAX (250) public types and concepts;
   - a private header that declares something outside namespace sotto::detail;
-  - a guide or a program of a consumer test that includes a private header.
+  - an example, a guide or a program of a consumer test that includes a private header;
+  - a public header with bodies behind it in .ipp files that does not reach core/config.hpp without them: no linker
+    would see that it is included as header-only in one unit and as compiled in another.
 
 It reads the layout that clang-format keeps: what a namespace declares begins in the first column.
 """
@@ -22,9 +24,10 @@ CLOSED = re.compile(r"\}\s+// namespace")
 DECLARED = re.compile(r"(?:class|struct|union|enum class|enum)\s+(?:\[\[\w+\]\]\s*)?(?:alignas\([^)]*\)\s*)?(\w+)\b(?!\s*[;<])"
                       r"|concept (\w+) =")
 INCLUDED = re.compile(r'#\s*include\s*["<](sotto/(?:[\w]+/)*detail/[^">]*)')
+OURS = re.compile(r'#\s*include\s*"(sotto/[^"]*\.hpp)"')
 # Namespaces that specialisations of others' templates are written in.
 OTHERS = ("std", "sotto::detail", "boost")
-USERS = ("README.md", "examples/guides", "tests/consumer", "test_package", "tests/package_managers", "ports")
+USERS = ("README.md", "examples", "tests/consumer", "test_package", "tests/package_managers", "ports")
 
 
 def scopes(text):
@@ -66,6 +69,15 @@ def outside_of_detail(header):
     return sorted(found)
 
 
+def reached(header, root, known):
+    """The header and all others that it includes, as paths; `known` remembers."""
+    if header not in known:
+        known[header] = {header}
+        for included in OURS.findall(header.read_text()) if header.is_file() else ():
+            known[header] |= reached(root / "include" / included, root, known)
+    return known[header]
+
+
 def complaints(root, types_max):
     include = root / "include" / "sotto"
     headers = sorted(include.rglob("*.hpp"))
@@ -76,12 +88,16 @@ def complaints(root, types_max):
         if count > HEADERS_MAX:
             yield f"{folder.relative_to(root)}: {count} headers side by side, at most {HEADERS_MAX} are allowed"
     types = set()
+    known = {}
     for header in headers:
         if "detail" in header.relative_to(include).parts:
             for namespace in outside_of_detail(header):
                 yield f"{header.relative_to(root)}: declares in {namespace}; a private header declares in sotto::detail"
         else:
             types |= public_types(header)
+            behind = reached(header, root, known)
+            if include / "core" / "config.hpp" not in behind and any(each.with_suffix(".ipp").exists() for each in behind):
+                yield f"{header.relative_to(root)}: has bodies in .ipp files, but does not reach core/config.hpp without them"
     if len(types) > types_max:
         yield f"{include.relative_to(root)}: {len(types)} public types and concepts, at most {types_max} are allowed"
     for name in USERS:

@@ -60,6 +60,19 @@ tree test_package/a.cpp <<'CPP'
 CPP
 bites 'test_package/a.cpp: includes sotto/core/detail/files/descriptor.hpp, which is private'
 
+tree include/sotto/core/a.hpp <<'CPP'
+#include "sotto/known.hpp"
+CPP
+: > "$scratch/tree/include/sotto/known.ipp"
+bites 'include/sotto/core/a.hpp: has bodies in .ipp files, but does not reach core/config.hpp without them
+include/sotto/known.hpp: has bodies in .ipp files, but does not reach core/config.hpp without them'
+
+tree include/sotto/core/config.hpp < /dev/null
+: > "$scratch/tree/include/sotto/core/a.ipp"
+echo '#include "sotto/core/config.hpp"' > "$scratch/tree/include/sotto/core/b.hpp"
+echo '#include "sotto/core/b.hpp"' > "$scratch/tree/include/sotto/core/a.hpp"
+spares
+
 tree include/sotto/core/detail/a.hpp <<'CPP'
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 class first {};

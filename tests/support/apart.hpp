@@ -22,8 +22,8 @@ struct apart {
     template <class Transport>
     struct state {
         int own, count;
-        group<Transport> ranks;
-        strategy_state<Strategy, group<Transport>> inner;
+        group ranks;
+        strategy_state<Strategy> inner;
 
         state(const apart& options, const layout& tensors, Transport& through, int number)
             : own(number),

@@ -71,7 +71,7 @@ struct interrupted : std::runtime_error {
 struct interruption {
     std::int64_t after_step = 0;  // 0: none
     detail::training_length length = steps{12};
-    checkpoint_options options{.every_steps = 1, .on_failure = nullptr};
+    checkpoints::options options{.every_steps = 1, .on_failure = nullptr};
     std::int64_t examples = 70;
     std::int64_t batch_size = 4;
     std::vector<std::int64_t> own{};

@@ -17,8 +17,9 @@ namespace sotto::testing {
 
 /// Calls `f(set)` for every instruction set that this processor has.
 void on_every_set(auto&& f) {
-    for (auto set = kernels::instruction_set::baseline; set <= kernels::best_instruction_set();
-         set = static_cast<kernels::instruction_set>(static_cast<int>(set) + 1))
+    for (auto set = sotto::detail::kernels::instruction_set::baseline;
+         set <= kernels::best_instruction_set();
+         set = static_cast<sotto::detail::kernels::instruction_set>(static_cast<int>(set) + 1))
         f(set);
 }
 
@@ -69,7 +70,7 @@ template <std::size_t Arrays>
 bool same_as_plain(auto&& step, auto&& plain) {
     using arrays = std::array<std::span<float>, Arrays>;
     bool same = true;
-    on_every_set([&](kernels::instruction_set set) {
+    on_every_set([&](sotto::detail::kernels::instruction_set set) {
         at_every_length([&](std::size_t n, std::size_t shift) {
             std::array<std::vector<float>, Arrays> found, expected;
             arrays inner, plain_inner;

@@ -45,21 +45,21 @@ inline run_log made_up(std::string name, std::int64_t steps, double share, doubl
         if (s % an_epoch != 0) continue;
         const auto count = static_cast<double>(an_epoch);
         const double reached = accuracy * (1.0 - 0.3 / (1.0 + at));
-        log.add(run_epoch{.epoch = s / an_epoch,
-                          .step = s,
-                          .seconds = at,
-                          .loss = 2.0 / (1.0 + at),
-                          .evaluated = evaluation{2.1 / (1.0 + at), reached, 100},
-                          .costs = {.examples = 32 * count,
-                                    .load = 0.001 * count,
-                                    .compute = 0.004 * count,
-                                    .compress = (share < 0.95 ? 0.001 : 0.0) * count,
-                                    .wait = 0.003 * count,
-                                    .apply = 0.001 * count,
-                                    .dense_bytes = 4040 * count,
-                                    .message_bytes = message * count,
-                                    .bytes_sent = sent * count,
-                                    .bytes_received = sent * count}});
+        log.add(run_log::finished_epoch{.epoch = s / an_epoch,
+                                        .step = s,
+                                        .seconds = at,
+                                        .loss = 2.0 / (1.0 + at),
+                                        .evaluated = evaluation{2.1 / (1.0 + at), reached, 100},
+                                        .costs = {.examples = 32 * count,
+                                                  .load = 0.001 * count,
+                                                  .compute = 0.004 * count,
+                                                  .compress = (share < 0.95 ? 0.001 : 0.0) * count,
+                                                  .wait = 0.003 * count,
+                                                  .apply = 0.001 * count,
+                                                  .dense_bytes = 4040 * count,
+                                                  .message_bytes = message * count,
+                                                  .bytes_sent = sent * count,
+                                                  .bytes_received = sent * count}});
     }
     log.end(0.01 * static_cast<double>(steps), false);
     return log;

@@ -11,7 +11,7 @@ namespace sotto::testing {
 inline std::vector<double> mixed(const topologies::mixing_matrix& w, const std::vector<double>& x) {
     std::vector<double> y = x;
     for (int to = 0; to < w.size(); ++to)
-        for (const detail::topologies::neighbour& n : w.into(to)) {
+        for (const sotto::detail::topologies::neighbour& n : w.into(to)) {
             const auto i = static_cast<std::size_t>(to), j = static_cast<std::size_t>(n.rank);
             y[i] += n.weight * (x[j] - x[i]);
         }

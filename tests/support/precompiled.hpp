@@ -51,6 +51,7 @@
 #include <vector>
 
 #if __has_include(<zlib.h>) && __has_include(<cblas.h>)
+#include "sotto/models.hpp"
 #include "sotto/sotto.hpp"
 #include "support/training.hpp"
 #endif

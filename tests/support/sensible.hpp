@@ -60,7 +60,7 @@ struct sensible<scheduled<Optimizer, Schedule>> {
 
 template <class Optimizer>
 struct sensible<clipped<Optimizer>> {
-    static clipped<Optimizer> options() { return {sensible<Optimizer>::options(), by_norm{4.0}}; }
+    static clipped<Optimizer> options() { return {sensible<Optimizer>::options(), 4.0}; }
 };
 
 template <class Optimizer, class Compressor, class Collective>

@@ -50,7 +50,7 @@ public:
     std::string write(Files& files, const std::filesystem::path& folder = "run",
                       std::int64_t keep = 2,
                       std::vector<detail::checkpoint::refused_file> refused = {}) const {
-        detail::checkpoint::file_writer<Files> out(files, folder, step_, keep, std::move(refused));
+        detail::checkpoint::file_writer out(files, folder, step_, keep, std::move(refused));
         out.write_header(header());
         for (const auto* part :
              {&fields_.parameters, &fields_.alike, &fields_.buffers, &fields_.apart})
@@ -60,8 +60,7 @@ public:
     }
 
     /// Whether a file that was opened holds just this.
-    template <detail::checkpoint::file_system Files>
-    bool is_in(detail::checkpoint::file_reader<Files>& file) const {
+    bool is_in(detail::checkpoint::file_reader& file) const {
         const auto same = [&](const std::string& section, const auto& fields) {
             return std::ranges::all_of(fields, [&](const detail::saved_field& field) {
                 const auto which = file.find(section + "/" + field.name);
@@ -95,7 +94,7 @@ private:
 template <detail::checkpoint::file_system Files>
 std::int64_t newest(Files& files, std::vector<std::string>& refused,
                     const std::filesystem::path& folder = "run") {
-    std::optional<detail::checkpoint::file_reader<Files>> file;
+    std::optional<detail::checkpoint::file_reader> file;
     std::vector<detail::checkpoint::refused_file> damaged;
     const bool found = detail::checkpoint::open_newest(files, folder, file, damaged);
     for (const detail::checkpoint::refused_file& one : damaged) refused.push_back(one.why);

@@ -100,7 +100,7 @@ TEST_CASE("tensors take no memory alone or in groups of any size") {
 TEST_CASE("clipping by the norm of the model and messages in halves take no memory either") {
     dgc options = sensible<dgc>::options();
     options.clip_norm = 5.0;
-    options.clip = clip_scope::per_model;
+    options.clip = local_clipping::per_model;
     options.values = wire::value_format::fp16;
     takes_no_memory(all_reduce{sgd{}, options});
 }

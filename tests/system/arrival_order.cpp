@@ -24,7 +24,7 @@
 #include "sotto/staleness/delay_compensation_adaptive.hpp"
 #include "sotto/staleness/gap_aware.hpp"
 #include "sotto/strategies/detail/parameter_server/arrival_order.hpp"
-#include "sotto/strategies/detail/parameter_server/arrival_paths.hpp"
+#include "sotto/strategies/parameter_server/arrival_paths.hpp"
 #include "sotto/strategies/parameter_server.hpp"
 #include "sotto/transports/remarks.hpp"
 #include "support/folders.hpp"
@@ -235,7 +235,7 @@ TEST_CASE("record_arrivals: the file is removed -> the record ends, training doe
     CHECK(recorder.failure() == failure);
     REQUIRE(all.all().size() == 1);
     CHECK(all.all()[0].text == "parameter_server: " + failure + ", training goes on");
-    CHECK(detail::arrivals_path("/dev/null", 1) == "/dev/null");
+    CHECK(arrivals_path("/dev/null", 1) == "/dev/null");
     CHECK(detail::free_arrivals_path("/dev/null") == "/dev/null");
 }
 

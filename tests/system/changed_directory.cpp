@@ -111,7 +111,7 @@ TEST_CASE("paths of strategies: the program changes its directory -> they keep t
         if (transport.rank() == 0) places.begin();
         transport.agree(true);
         models::mlp model{784, 10};
-        const checkpoint_exchange<> meeting{.folder = "groups", .in_background = false};
+        const checkpoint_exchange meeting{.folder = "groups", .in_background = false};
         trainer trainer{model,
                         codistillation{all_reduce{sgd{.learning_rate = 0.1}}, soft_cross_entropy{},
                                        meeting, codistillation_groups{.every = 1}},

@@ -216,7 +216,7 @@ TEST_CASE("ranks that should hold the same and do not are found when a checkpoin
 }
 
 TEST_CASE("options of checkpoints that cannot work are refused by name and value") {
-    const auto refused = [](checkpoint_options options) {
+    const auto refused = [](checkpoints::options options) {
         try {
             checkpoints saving{"run", std::move(options)};
         } catch (const invalid_option& e) {

@@ -42,7 +42,7 @@ TEST_CASE("groups start apart and stay apart; within a group ranks are alike, bi
             model,
             codistillation{all_reduce{sgd{.learning_rate = 0.1}, dgc{.density = 0.05}},
                            soft_cross_entropy{},
-                           checkpoint_exchange<>{.folder = folder.path(), .in_background = false},
+                           checkpoint_exchange{.folder = folder.path(), .in_background = false},
                            {.count = 2, .every = 5, .burn_in = 10, .common = 1.0}},
             transport,
             {.batch_size = 10}};

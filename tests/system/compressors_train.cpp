@@ -73,8 +73,7 @@ TEST_CASE("with every compressor digits are learnt about as well as with whole g
     by_momentum("PowerSGD of rank 2", power_sgd{.rank = 2}, 14.0);
     by_momentum("PowerSGD of rank 4", power_sgd{.rank = 4}, 7.0);
     by_momentum("QSGD, 8 bits", qsgd{.bits = 8}, 3.9);
-    by_momentum("QSGD, 4 bits by the maximum",
-                qsgd{.bits = 4, .norm = detail::bucket_norm::maximum}, 7.7);
+    by_momentum("QSGD, 4 bits by the maximum", qsgd{.bits = 4, .norm = qsgd::maximum}, 7.7);
 
     const sgd plain{.learning_rate = 0.2};
     const outcome whole_plain = whole_by(plain);

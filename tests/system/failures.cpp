@@ -375,7 +375,7 @@ TEST_CASE("a gradient that is not finite is refused where it arises, and nobody 
         check(sensible<all_reduce<sgd, dgc>>::options(), poison);
         dgc by_model = sensible<dgc>::options();
         by_model.clip_norm = 1.0;
-        by_model.clip = clip_scope::per_model;
+        by_model.clip = local_clipping::per_model;
         check(all_reduce{sgd{}, by_model}, poison);
     }
 }

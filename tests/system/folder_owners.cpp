@@ -50,7 +50,7 @@ struct ending {
 template <class Files = detail::checkpoint::posix_files>
 ending train(const std::filesystem::path& folder, std::int64_t length, std::uint64_t seed = 7,
              const std::function<void(const step_report&)>& at = nullptr, Files files = {},
-             checkpoint_options options = {.every_steps = 2, .on_failure = nullptr},
+             typename checkpoints::options options = {.every_steps = 2, .on_failure = nullptr},
              bool resumes = true) {
     ending end;
     std::array<std::string, 2> refusals;
@@ -158,7 +158,7 @@ struct elsewhere {
         std::string ignored;
         REQUIRE(owner.attempt(ignored) == detail::checkpoint::ownership::held);
     }
-    detail::checkpoint::folder_owner<memory_files> owner;
+    detail::checkpoint::folder_owner owner;
 };
 
 }  // namespace

@@ -62,7 +62,7 @@ bool take_part(tcp& through, way leaves) {
     through.wait(received);
     right = right && in == out;
     std::vector<float> values(20000, 1.0f);
-    collectives::all_reduce<tcp> sum(through, 20000);
+    detail::collectives::all_reduce sum(through, 20000);
     for (std::uint64_t round = 0; round < 10; ++round) {
         values.assign(values.size(), 1.0f);
         sum.start(values, {21, 0, round});

@@ -53,12 +53,11 @@ TEST_CASE("gossip over TCP: the same bits on every rank as between threads") {
 }
 
 TEST_CASE("local updates over TCP: the same bits on every rank as between threads") {
-    const local_steps seldom{.every = 4};
-    same_over_tcp(local_updates{adamw{}, diloco(), seldom});
-    same_over_tcp(local_updates{sgd{}, sparse_loco(), seldom});
-    same_over_tcp(local_updates{sgd{}, random_pairs{}, seldom});
-    same_over_tcp(
-        local_updates{sgd{}, compressed_pairs{error_feedback{top_k{.density = 0.1}}}, seldom});
+    same_over_tcp(local_updates{adamw{}, diloco(), {.every = 4}});
+    same_over_tcp(local_updates{sgd{}, sparse_loco(), {.every = 4}});
+    same_over_tcp(local_updates{sgd{}, random_pairs{}, {.every = 4}});
+    same_over_tcp(local_updates{
+        sgd{}, compressed_pairs{error_feedback{top_k{.density = 0.1}}}, {.every = 4}});
 }
 
 TEST_CASE("pairs that mix when they like end over TCP, and their mean is that of all-reduce") {

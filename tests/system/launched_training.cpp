@@ -22,6 +22,7 @@
 #include "sotto/checkpoint/detail/digest.hpp"
 #include "sotto/launch/environment.hpp"
 #include "sotto/launch/local_processes.hpp"
+#include "sotto/models.hpp"
 #include "sotto/sotto.hpp"
 #include "sotto/transports/tcp.hpp"
 
@@ -49,7 +50,7 @@ std::string train(auto& transport, int victim = -1) {
 
 /// A job of this program's case for ranks, and what it printed to both.
 struct launched {
-    std::optional<detail::launch::ending> failure;
+    std::optional<sotto::detail::launch::ending> failure;
     std::vector<std::string> lines;
 
     explicit launched(const char* victim) {

@@ -112,8 +112,8 @@ template <class Then>
 void as_writer(const std::filesystem::path& folder, Then then) {
     const layout tensors;
     run_in_process(1, [&](in_process& world) {
-        auto exchange = checkpoint_exchange<>{.folder = folder}.bind(
-            detail::meeting_place<in_process>{{1, 2}, {0}, {0}, tensors, world, {}});
+        auto exchange = checkpoint_exchange{.folder = folder}.bind(
+            detail::meeting_place{{1, 2}, {0}, {0}, tensors, world, {}});
         exchange.open(50);
         then();
     });

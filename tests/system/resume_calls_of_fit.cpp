@@ -84,7 +84,7 @@ void check_every_kill(Program program) {
     }
 }
 
-checkpoints<memory_files> into(memory_files files, checkpoint_options options = {}) {
+checkpoints into(memory_files files, checkpoints::options options = {}) {
     options.on_failure = nullptr;
     return checkpoints{"run", options, files};
 }

@@ -119,10 +119,10 @@ TEST_CASE("policies of one's own are resumed: one that remembers nothing, and on
 
 TEST_CASE("epochs that were done before an interruption count") {
     const all_reduce strategy{sgd{.learning_rate = 0.0625}, sensible<dgc>::options()};
-    for (const checkpoint_options& options :
-         {checkpoint_options{}, checkpoint_options{.every_epochs = 2},
-          checkpoint_options{.every_steps = 4},
-          checkpoint_options{.every_steps = 5, .every_epochs = 1}}) {
+    for (const checkpoints::options& options :
+         {checkpoints::options{}, checkpoints::options{.every_epochs = 2},
+          checkpoints::options{.every_steps = 4},
+          checkpoints::options{.every_steps = 5, .every_epochs = 1}}) {
         testing::interruption how{.length = epochs{4}, .options = options};
         const auto whole = run_with_checkpoints(3, strategy, memory_files{}, how);
         CHECK(whole[0].report.epochs == 4);

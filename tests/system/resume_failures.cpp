@@ -186,7 +186,7 @@ TEST_CASE("a state that was filled half-way is not trained on, until it is fille
     const std::int64_t looks = files.disk().looks;
     const std::int64_t checking = [&] {
         files.disk().looks = 0;
-        std::optional<detail::checkpoint::file_reader<memory_files>> file;
+        std::optional<detail::checkpoint::file_reader> file;
         std::vector<detail::checkpoint::refused_file> refused;
         CHECK(detail::checkpoint::open_newest(files, "run", file, refused));
         return files.disk().looks;

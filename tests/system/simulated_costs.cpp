@@ -25,7 +25,7 @@ constexpr double header = 64;
 
 /// 1 Gbit/s of Ethernet and 100 us from rank to rank; computing takes no time.
 simulated_options ethernet() {
-    return {.line = simulated_line::ethernet(1e9, 50us),
+    return {.line = simulated_options::connection::ethernet(1e9, 50us),
             .machine = {.flops = 1e18, .bytes = 1e18},
             .dead_after = {}};
 }
@@ -120,8 +120,8 @@ TEST_CASE("segments hide the steps' latency where a part has many") {
 TEST_CASE("everybody's message to everybody takes the time of all but one's own") {
     constexpr std::int64_t message = 135'758;  // of DGC at 0.1 % of 25 million weights
     const auto exchange = [](simulated& through) {
-        detail::collectives::all_gather_v<simulated> gather(
-            through, 2 * message, detail::collectives::route::automatic, false);
+        detail::collectives::all_gather_v gather(through, 2 * message,
+                                                 detail::collectives::route::automatic, false);
         gather.start(without_content<std::byte>(static_cast<std::size_t>(message)), {1, 0, 0});
         detail::collectives::run(through, gather);
     };

@@ -344,12 +344,10 @@ void check_seed(std::uint64_t seed) {
             return check(gossip{plain, topologies::ring{}, no_control{}, top_k{.density = 0.1},
                                 mixing::choco{}},
                          std::max(1, ranks / 2), ranks, options);
-        case 14:
-            return check(local_updates{plain, diloco(), local_steps{.every = 3}}, 3, ranks,
-                         options);
+        case 14: return check(local_updates{plain, diloco(), {.every = 3}}, 3, ranks, options);
         default:
-            return check(local_updates{heavy, pairs, local_steps{.every = 2}},
-                         ahead_in_pairs(pairs, ranks, 2), ranks, options);
+            return check(local_updates{heavy, pairs, {.every = 2}}, ahead_in_pairs(pairs, ranks, 2),
+                         ranks, options);
     }
 }
 

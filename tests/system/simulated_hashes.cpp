@@ -53,7 +53,7 @@ std::uint64_t hash_of_costs(int ranks) {
                ranks, uneven(3),
                [](simulated& transport) {
                    const std::int64_t count = 1'000'000;
-                   collectives::all_reduce<simulated> sum(transport, count);
+                   detail::collectives::all_reduce sum(transport, count);
                    sum.start(without_content<float>(static_cast<std::size_t>(count)), {1, 0, 0});
                    detail::collectives::run(transport, sum);
                })

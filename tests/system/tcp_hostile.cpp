@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "sotto/checkpoint/detail/digest.hpp"
+#include "sotto/models.hpp"
 #include "sotto/sotto.hpp"
 #include "sotto/transports/tcp.hpp"
 #include "sotto/transports/tcp_tls.hpp"

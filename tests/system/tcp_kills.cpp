@@ -31,7 +31,7 @@ template <class Begun>
 ending keep_busy(tcp& through, occupation what, Begun begun) {
     ending end;
     std::vector<float> values(200000, 1.0f);
-    collectives::all_reduce<tcp> sum(through, 200000);
+    detail::collectives::all_reduce sum(through, 200000);
     const int next = (through.rank() + 1) % through.size();
     std::vector<std::byte> content(100000);
     try {

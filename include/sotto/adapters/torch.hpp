@@ -34,16 +34,6 @@
 
 namespace sotto {
 
-/// How a torch_model reads examples, and what it starts from.
-struct torch_options {
-    std::vector<std::int64_t> input{};  // an example's shape; empty: its values in a row
-    std::int64_t outputs = 0;           // logits for each label; 0: the module is asked
-    /// Draws starting values into the module's parameters: the same for the same stream, which is
-    /// also what torch's own generator then gives, if no other thread draws from it. Empty: those
-    /// that the module has.
-    std::function<void(::torch::nn::Module&, random_stream)> draw{};
-};
-
 /// A module of LibTorch as a model: `torch_model model{net, {.input = {3, 32, 32}}}`, net a holder
 /// (TORCH_MODULE) or a std::shared_ptr. The module is shared with the caller, and has one model.
 ///
@@ -101,10 +91,20 @@ private:
         "batch&) -> at::Tensor");
 
 public:
+    /// How a torch_model reads examples, and what it starts from.
+    struct options {
+        std::vector<std::int64_t> input{};  // an example's shape; empty: its values in a row
+        std::int64_t outputs = 0;           // logits for each label; 0: the module is asked
+        /// Draws starting values into the module's parameters: the same for the same stream, which
+        /// is also what torch's own generator then gives, if no other thread draws from it. Empty:
+        /// those that the module has.
+        std::function<void(::torch::nn::Module&, random_stream)> draw{};
+    };
+
     /// The module's values become views; ranks on threads need a module each.
-    explicit torch_model(const Module& module, torch_options options = {}, Loss criterion = {},
+    explicit torch_model(const Module& module, options chosen = {}, Loss criterion = {},
                          Forward forward = {})
-        : torch_model(detail::torch_pointer(module), std::move(options), std::move(criterion),
+        : torch_model(detail::torch_pointer(module), std::move(chosen), std::move(criterion),
                       std::move(forward), made{}) {}
 
     torch_model(const torch_model&) = delete;
@@ -277,10 +277,10 @@ public:
 private:
     struct made {};
 
-    torch_model(std::shared_ptr<implementation> module, torch_options options, Loss criterion,
+    torch_model(std::shared_ptr<implementation> module, options chosen, Loss criterion,
                 Forward forward, made)
         : module_(required(std::move(module))),
-          options_(std::move(options)),
+          options_(std::move(chosen)),
           loss_(std::move(criterion)),
           forward_(std::move(forward)),
           parts_(*module_),
@@ -444,7 +444,7 @@ private:
     }
 
     std::shared_ptr<implementation> module_;
-    torch_options options_;
+    options options_;
     Loss loss_;
     Forward forward_;
     detail::torch_parts parts_;

@@ -1,21 +1,10 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <filesystem>
-#include <span>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "sotto/checkpoint/detail/digest.hpp"
-#include "sotto/checkpoint/detail/file_header.hpp"
 #include "sotto/checkpoint/detail/model_file.hpp"
-#include "sotto/checkpoint/detail/read_model_file.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/core/detail/text/number_text.hpp"
-#include "sotto/kernels/detail/simd/reductions.hpp"
 
 namespace sotto {
 
@@ -29,133 +18,56 @@ struct saved_model : detail::checkpoint::model_values {
 
     /// Of names, shapes and values, in hexadecimal: by it ranks that begin with it know each other.
     ///   cost    it reads all of them
-    std::string identity() const {
-        return detail::checkpoint::hex(
-            detail::checkpoint::digest_of_model(kind, parameters, buffers));
-    }
+    std::string identity() const;
 
     /// Refuses parameters that are not those of a model with this layout. If another program wrote
     /// the file, names and shapes count alone: the order may differ, and the file may have more.
     ///   errors  mismatch, which names the first tensor that is missing, of another shape or type,
     ///           in another place or too many, what was expected and what was found
-    void require(const layout& expected) const {
-        if (by_name) return require_by_name("tensor", expected);
-        detail::checkpoint::require_alike(file, "tensor", tensors(), parameters, expected);
-    }
+    void require(const layout& expected) const;
     /// The same of buffers.
-    void require_buffers(const layout& expected) const {
-        if (by_name) return require_by_name("buffer", expected);
-        detail::checkpoint::require_alike(file, "buffer", kind.buffers, buffers, expected);
-    }
+    void require_buffers(const layout& expected) const;
 
     /// Refuses parameters from which no training can begin: NaN and infinity.
     ///   errors  malformed, which names the file, the tensor, its element and the value
-    void require_finite() const {
-        for (const tensor& t : tensors()) {
-            const auto values = t.of(std::span<const float>(parameters));
-            const std::int64_t at = detail::kernels::first_non_finite(values);
-            if (at < 0) continue;
-            throw error(errc::malformed,
-                        "'" + file.string() + "': tensor '" + t.name + "', element " +
-                            std::to_string(at) + ", is " +
-                            sotto::detail::general_text(values[static_cast<std::size_t>(at)], 9) +
-                            "; training begins with finite values");
-        }
-    }
+    void require_finite() const;
 
     /// The tensors of a model with these parameters and buffers, as the model keeps them. If
     /// another program wrote the file, tensors are taken by their names, and others are left out.
     ///   errors  as require and require_buffers
-    saved_model selected(const layout& expected, const layout& expected_buffers) && {
-        require(expected);
-        require_buffers(expected_buffers);
-        return by_name ? taken(expected, expected_buffers) : std::move(*this);
-    }
+    saved_model selected(const layout& expected, const layout& expected_buffers) &&;
     /// The same of a model that is kept: a copy.
-    saved_model selected(const layout& expected, const layout& expected_buffers) const& {
-        return saved_model(*this).selected(expected, expected_buffers);
-    }
+    saved_model selected(const layout& expected, const layout& expected_buffers) const&;
 
     /// The same where the file must have no others.
     ///   errors  mismatch, also: a tensor of the file is neither a parameter nor a buffer;
     ///           malformed: see require_finite
-    saved_model fitted_to(const layout& expected, const layout& expected_buffers = {}) && {
-        require(expected);
-        require_buffers(expected_buffers);
-        if (by_name)
-            for (const tensor& t : tensors())
-                if (!expected.find(t.name) && !expected_buffers.find(t.name))
-                    throw mismatch("'" + file.string() + "' is of another model: tensor '" +
-                                   t.name + "' of shape " +
-                                   detail::checkpoint::shown_shape(t.shape) +
-                                   " is in the file and not in the model; load_model with the "
-                                   "model's layout leaves out such tensors");
-        saved_model chosen = std::move(*this).selected(expected, expected_buffers);
-        chosen.require_finite();
-        return chosen;
-    }
+    saved_model fitted_to(const layout& expected, const layout& expected_buffers = {}) &&;
     /// The same of a model that is kept: a copy.
-    saved_model fitted_to(const layout& expected, const layout& expected_buffers = {}) const& {
-        return saved_model(*this).fitted_to(expected, expected_buffers);
-    }
+    saved_model fitted_to(const layout& expected, const layout& expected_buffers = {}) const&;
 
 private:
     /// The tensors of these names, out of a file that another program wrote and that has them.
-    saved_model taken(const layout& expected, const layout& expected_buffers) const {
-        saved_model fitted;
-        fitted.file = file;
-        const auto take = [&](const layout& from, layout& names, std::vector<float>& values) {
-            values.reserve(static_cast<std::size_t>(from.size()));
-            for (const tensor& t : from) {
-                names.add(t.name, t.shape);
-                const auto part = tensors().find(t.name)->of(std::span<const float>(parameters));
-                values.insert(values.end(), part.begin(), part.end());
-            }
-        };
-        take(expected, fitted.kind.parameters, fitted.parameters);
-        take(expected_buffers, fitted.kind.buffers, fitted.buffers);
-        return fitted;
-    }
+    saved_model taken(const layout& expected, const layout& expected_buffers) const;
 
-    void require_by_name(const std::string& what, const layout& expected) const {
-        for (const tensor& t : expected) {
-            const tensor* const is = tensors().find(t.name);
-            if (is && is->shape == t.shape) continue;
-            const auto other = std::ranges::find(
-                other_types, t.name, &std::pair<std::string, detail::checkpoint::dtype>::first);
-            const std::string found =
-                is ? "shape " + detail::checkpoint::shown_shape(is->shape)
-                : other != other_types.end()
-                    ? "values of " + std::string(detail::checkpoint::name_of(other->second)) +
-                          ", which are none of F32, F16, BF16 and F64"
-                    : "no tensor of that name";
-            throw mismatch("'" + file.string() + "' is of another model: " + what + " '" + t.name +
-                           "': expected shape " + detail::checkpoint::shown_shape(t.shape) +
-                           ", found " + found);
-        }
-    }
+    void require_by_name(const std::string& what, const layout& expected) const;
 };
 
 /// Reads what save_model wrote; also a checkpoint of ranks that have the same parameters, a
 /// published model, and any safetensors file that another program wrote.
 ///   errors  as checkpoint::read_model_file
-inline saved_model load_model(const std::filesystem::path& path) {
-    return {detail::checkpoint::read_model_file(path), path};
-}
+saved_model load_model(const std::filesystem::path& path);
 /// The same for a model with these parameters and buffers. Of a file that another program wrote,
 /// tensors that the model does not have are left out.
 ///   errors  as saved_model::selected, too
-inline saved_model load_model(const std::filesystem::path& path, const layout& expected,
-                              const layout& expected_buffers) {
-    return load_model(path).selected(expected, expected_buffers);
-}
+saved_model load_model(const std::filesystem::path& path, const layout& expected,
+                       const layout& expected_buffers);
 /// The same for a model with these parameters; nothing is required of buffers.
 ///   errors  as saved_model::require, too
-inline saved_model load_model(const std::filesystem::path& path, const layout& expected) {
-    saved_model learnt = load_model(path);
-    if (learnt.by_name) return std::move(learnt).selected(expected, {});
-    learnt.require(expected);
-    return learnt;
-}
+saved_model load_model(const std::filesystem::path& path, const layout& expected);
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/checkpoint/saved_model.ipp"
+#endif

@@ -10,6 +10,7 @@
 #include "sotto/collectives/ring.hpp"
 #include "sotto/collectives/tree.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/value_format.hpp"
 
 namespace sotto::detail::collectives {
@@ -117,38 +118,31 @@ private:
     recursive_doubling_plan recursive_doubling_;
 };
 
-}  // namespace sotto::detail::collectives
-
-namespace sotto::collectives {
-
 /// Adds up floats over all ranks, in place; every rank ends with the same bits.
 ///   math    x = sum over the ranks, in the order of the algorithm. In fp16 and bf16 what is sent
 ///           is rounded, partial sums too, and so is the result; between, sums are floats
 ///   cost    see the plans; nothing at all with one rank or no values
-template <transport Transport>
-class all_reduce
-    : public detail::collectives::planned<Transport, detail::collectives::all_reduce_plan> {
+class all_reduce : public detail::collectives::planned<detail::collectives::all_reduce_plan> {
 public:
     /// For at most so many values, the same on all ranks; so are algorithm and format.
     explicit all_reduce(
-        Transport& through, std::int64_t size_max,
+        transport_ref through, std::int64_t size_max,
         detail::collectives::algorithm which = detail::collectives::algorithm::automatic,
-        wire::value_format format = wire::value_format::fp32)
-        : detail::collectives::planned<Transport, detail::collectives::all_reduce_plan>(
-              through,
-              detail::collectives::all_reduce_plan(through.rank(), through.size(), which, format),
-              size_max, format) {}
+        wire::value_format format = wire::value_format::fp32);
 };
+
+}  // namespace sotto::detail::collectives
+
+namespace sotto::collectives {
 
 /// Sums by what choose_all_reduce says.
 struct automatic {
     static constexpr bool sums = true;
 
-    template <transport Transport>
-    auto bind(Transport& through, std::int64_t size_max,
+    auto bind(transport_ref through, std::int64_t size_max,
               wire::value_format format = wire::value_format::fp32) const {
-        return all_reduce<Transport>(through, size_max, detail::collectives::algorithm::automatic,
-                                     format);
+        return detail::collectives::all_reduce(through, size_max,
+                                               detail::collectives::algorithm::automatic, format);
     }
 };
 
@@ -157,12 +151,15 @@ struct automatic {
 struct recursive_doubling {
     static constexpr bool sums = true;
 
-    template <transport Transport>
-    auto bind(Transport& through, std::int64_t size_max,
+    auto bind(transport_ref through, std::int64_t size_max,
               wire::value_format format = wire::value_format::fp32) const {
-        return all_reduce<Transport>(through, size_max,
-                                     detail::collectives::algorithm::recursive_doubling, format);
+        return detail::collectives::all_reduce(
+            through, size_max, detail::collectives::algorithm::recursive_doubling, format);
     }
 };
 
 }  // namespace sotto::collectives
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/collectives/all_reduce.ipp"
+#endif

@@ -6,6 +6,7 @@
 #include "sotto/collectives/detail/plan.hpp"
 #include "sotto/collectives/detail/planned.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/value_format.hpp"
 
 namespace sotto::detail::collectives {
@@ -72,19 +73,17 @@ private:
 namespace sotto::collectives {
 
 /// Carries it out, see planned.
-template <transport Transport>
 using halving_doubling_all_reduce =
-    detail::collectives::planned<Transport, detail::collectives::halving_doubling_plan>;
+    detail::collectives::planned<detail::collectives::halving_doubling_plan>;
 
 /// Sums by recursive halving and doubling: few bytes in few steps. For what is neither small nor
 /// large.
 struct halving_doubling {
     static constexpr bool sums = true;
 
-    template <transport Transport>
-    auto bind(Transport& through, std::int64_t size_max,
+    auto bind(transport_ref through, std::int64_t size_max,
               wire::value_format format = wire::value_format::fp32) const {
-        return halving_doubling_all_reduce<Transport>(
+        return halving_doubling_all_reduce(
             through, detail::collectives::halving_doubling_plan(through.rank(), through.size()),
             size_max, format);
     }

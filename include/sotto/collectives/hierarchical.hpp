@@ -1,15 +1,13 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "sotto/collectives/detail/plan.hpp"
-#include "sotto/core/errors.hpp"
-#include "sotto/core/require_option.hpp"
 #include "sotto/transports/group.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::collectives {
 
@@ -31,18 +29,11 @@ struct hierarchical {
 
     /// The ranks of a world that share a rank's host.
     ///   errors  invalid_option unless ranks_per_host is at least 1
-    detail::collectives::range host_of(int rank, int world) const {
-        require_option("hierarchical", "ranks_per_host", ranks_per_host,
-                       detail::allowed::at_least(1));
-        const std::int64_t first = rank - rank % ranks_per_host;
-        return {first, first + std::min<std::int64_t>(ranks_per_host, world - first)};
-    }
+    detail::collectives::range host_of(int rank, int world) const;
     /// The host of a rank, from 0 on.
     std::int64_t host_number(int rank) const noexcept { return rank / ranks_per_host; }
     /// Hosts of a world of so many ranks.
-    std::int64_t hosts(int world) const noexcept {
-        return world / ranks_per_host + (world % ranks_per_host != 0);
-    }
+    std::int64_t hosts(int world) const noexcept;
 };
 
 }  // namespace sotto::collectives
@@ -51,47 +42,35 @@ namespace sotto::detail::collectives {
 
 /// The groups of a rank: its host's, and the first ranks' if it is one of these. It borrows the
 /// world, whose groups with the labels 254 and 255 it takes; every rank makes it.
-template <transport Transport>
 class hosts {
 public:
     /// Makes both groups; collective over the world.
-    hosts(Transport& world, const sotto::collectives::hierarchical& options)
-        : inside_(world, members_inside(world, options), inside_label) {
-        if (inside_.rank() == 0)
-            leaders_.emplace(world, first_ranks(world, options), leaders_label);
-    }
+    hosts(transport_ref world, const sotto::collectives::hierarchical& options);
     hosts(const hosts&) = delete;  // operations refer to the groups
     hosts& operator=(const hosts&) = delete;
 
     /// The ranks of this host.
-    group<Transport>& inside() noexcept { return inside_; }
+    group& inside() noexcept { return inside_; }
     /// Whether this rank is its host's first.
     bool leads() const noexcept { return leaders_.has_value(); }
     /// Requires leads().
-    group<Transport>& leaders() noexcept { return *leaders_; }
+    group& leaders() noexcept { return *leaders_; }
 
 private:
     static constexpr std::uint32_t inside_label = 254, leaders_label = 255;
 
-    static std::vector<int> members_inside(const Transport& world,
-                                           const sotto::collectives::hierarchical& options) {
-        const range host = options.host_of(world.rank(), world.size());
-        std::vector<int> members;
-        for (std::int64_t rank = host.begin; rank < host.end; ++rank)
-            members.push_back(static_cast<int>(rank));
-        return members;
-    }
+    static std::vector<int> members_inside(transport_ref world,
+                                           const sotto::collectives::hierarchical& options);
 
-    static std::vector<int> first_ranks(const Transport& world,
-                                        const sotto::collectives::hierarchical& options) {
-        std::vector<int> members;
-        for (std::int64_t rank = 0; rank < world.size(); rank += options.ranks_per_host)
-            members.push_back(static_cast<int>(rank));
-        return members;
-    }
+    static std::vector<int> first_ranks(transport_ref world,
+                                        const sotto::collectives::hierarchical& options);
 
-    group<Transport> inside_;
-    std::optional<group<Transport>> leaders_;
+    group inside_;
+    std::optional<group> leaders_;
 };
 
 }  // namespace sotto::detail::collectives
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/collectives/hierarchical.ipp"
+#endif

@@ -5,6 +5,7 @@
 #include "sotto/collectives/detail/plan.hpp"
 #include "sotto/collectives/detail/planned.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/value_format.hpp"
 
 namespace sotto::detail::collectives {
@@ -57,19 +58,17 @@ private:
 namespace sotto::collectives {
 
 /// Carries it out, see planned.
-template <transport Transport>
-using ring_all_reduce = detail::collectives::planned<Transport, detail::collectives::ring_plan>;
+using ring_all_reduce = detail::collectives::planned<detail::collectives::ring_plan>;
 
 /// Sums by a ring: the fewest bytes, in 2(N-1) steps. For large tensors.
 struct ring {
     static constexpr bool sums = true;
 
-    template <transport Transport>
-    auto bind(Transport& through, std::int64_t size_max,
+    auto bind(transport_ref through, std::int64_t size_max,
               wire::value_format format = wire::value_format::fp32) const {
-        return ring_all_reduce<Transport>(
-            through, detail::collectives::ring_plan(through.rank(), through.size()), size_max,
-            format);
+        return ring_all_reduce(through,
+                               detail::collectives::ring_plan(through.rank(), through.size()),
+                               size_max, format);
     }
 };
 

@@ -7,6 +7,7 @@
 #include "sotto/collectives/detail/plan.hpp"
 #include "sotto/collectives/detail/planned.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/value_format.hpp"
 
 namespace sotto::detail::collectives {
@@ -70,19 +71,17 @@ private:
 namespace sotto::collectives {
 
 /// Carries it out, see planned.
-template <transport Transport>
-using tree_all_reduce = detail::collectives::planned<Transport, detail::collectives::tree_plan>;
+using tree_all_reduce = detail::collectives::planned<detail::collectives::tree_plan>;
 
 /// Sums by a tree: the fewest messages. For a few hundred bytes.
 struct tree {
     static constexpr bool sums = true;
 
-    template <transport Transport>
-    auto bind(Transport& through, std::int64_t size_max,
+    auto bind(transport_ref through, std::int64_t size_max,
               wire::value_format format = wire::value_format::fp32) const {
-        return tree_all_reduce<Transport>(
-            through, detail::collectives::tree_plan(through.rank(), through.size()), size_max,
-            format);
+        return tree_all_reduce(through,
+                               detail::collectives::tree_plan(through.rank(), through.size()),
+                               size_max, format);
     }
 };
 

@@ -242,10 +242,7 @@ state_of<Compressor> bind_decoder(const Compressor& options, const layout& tenso
 }
 
 /// The layout to which a decoder binds what it does not need.
-inline const layout& no_tensors() {
-    static const layout none;
-    return none;
-}
+const layout& no_tensors();
 
 template <class State>
 bool gathers(const State& state, const tensor& t) {
@@ -462,3 +459,7 @@ void measure(State& state, const layout& tensors, std::span<const float> gradien
 }
 
 }  // namespace sotto::detail::compressing
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/compressors/compressor.ipp"
+#endif

@@ -1,12 +1,6 @@
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <concepts>
-
 #include "sotto/core/errors.hpp"
-#include "sotto/core/require_option.hpp"
 
 namespace sotto::detail {
 
@@ -19,9 +13,7 @@ concept density_schedule = requires(const S& schedule, double epoch, double targ
     { schedule.density(epoch, target) } -> std::convertible_to<double>;
 };
 
-inline void check_epochs(const char* policy, const double& epochs) {
-    require_option(policy, "epochs", epochs, allowed::at_least(0.0));
-}
+void check_epochs(const char* policy, const double& epochs);
 }  // namespace sotto::detail
 
 namespace sotto {
@@ -41,12 +33,7 @@ struct warm_up {
     double epochs = 4.0;  // of the warm-up; passes over the data
 
     /// The share of entries to send then.
-    double density(double epoch, double target) const noexcept {
-        constexpr std::array stages{1.0 / 4, 1.0 / 16, 1.0 / 64, 1.0 / 256};
-        if (!(epoch < epochs)) return target;
-        const auto stage = static_cast<std::size_t>(epoch / epochs * stages.size());
-        return (std::max)(stages[(std::min)(stage, stages.size() - 1)], target);
-    }
+    double density(double epoch, double target) const noexcept;
     /// Throws invalid_option: epochs below 0 or not finite.
     void check() const { detail::check_epochs("warm_up", epochs); }
     void describe(auto&& field) const { field("epochs", epochs); }
@@ -58,13 +45,14 @@ struct exponential_warm_up {
     double epochs = 5.0;  // E; passes over the data
 
     /// The share of entries to send then.
-    double density(double epoch, double target) const noexcept {
-        if (!(epoch < epochs)) return target;
-        return (std::max)(std::pow(target, (std::floor(epoch) + 1.0) / (epochs + 1.0)), target);
-    }
+    double density(double epoch, double target) const noexcept;
     /// Throws invalid_option: epochs below 0 or not finite.
     void check() const { detail::check_epochs("exponential_warm_up", epochs); }
     void describe(auto&& field) const { field("epochs", epochs); }
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/compressors/density_schedule.ipp"
+#endif

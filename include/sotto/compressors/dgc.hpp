@@ -20,31 +20,28 @@ struct dgc {
     bool mask = true;        // whether velocities of what was sent become 0
     double mask_from_sparsity =
         0.0;  // masking at low sparsity takes momentum away: see momentum_corrected
-    double warm_up_epochs = 4.0;               // passes over the data; 0: none
-    double clip_norm = 0.0;                    // 0: no clipping
-    clip_scope clip = clip_scope::per_tensor;  // whose norm is clipped
+    double warm_up_epochs = 4.0;                               // passes over the data; 0: none
+    double clip_norm = 0.0;                                    // 0: no clipping
+    local_clipping::scopes clip = local_clipping::per_tensor;  // whose norm is clipped
     /// In messages; what rounding takes away stays in memory.
     wire::value_format values = wire::value_format::fp32;
     bool dense_vectors = true;  // biases and normalisation whole
-    detail::dense_clipping clip_dense =
-        detail::dense_clipping::before_sum;  // when these are clipped
+    local_clipping::dense_times clip_dense = local_clipping::before_sum;  // when these are clipped
 
     static constexpr bool holds_momentum = true;
     /// What these options stand for.
     using composition = sparsified<top_k, momentum_corrected, warm_up>;
 
     /// The same, to be changed further.
-    composition as_sparsified() const {
-        return {top_k{density}, momentum_corrected{momentum, nesterov, mask, mask_from_sparsity},
-                warm_up{warm_up_epochs}, local_clipping{clip_norm, clip, clip_dense},
-                sparse_message{values, dense_vectors}};
-    }
+    composition as_sparsified() const;
 
     composition::state bind(const layout& tensors) const { return as_sparsified().bind(tensors); }
-    composition::state bind_decoder(const layout& tensors) const {
-        return as_sparsified().bind_decoder(tensors);
-    }
+    composition::state bind_decoder(const layout& tensors) const;
     void describe(auto&& field) const { as_sparsified().describe(field); }
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/compressors/dgc.ipp"
+#endif

@@ -1,45 +1,12 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string_view>
 
-#include "sotto/core/errors.hpp"
-#include "sotto/core/require_option.hpp"
-#include "sotto/kernels/detail/simd/arithmetic.hpp"
+#include "sotto/core/config.hpp"
 
 namespace sotto {
-
-/// Whose norm is compared with the limit.
-enum class clip_scope : std::uint8_t {
-    per_tensor,  // each tensor's own, as in the authors' code: a tensor leaves when it is ready
-    per_model,   // the whole gradient's, as in the paper: nothing leaves before the last tensor
-};
-
-/// As it is written in options: "per_tensor" or "per_model".
-constexpr std::string_view name_of(clip_scope scope) noexcept {
-    return scope == clip_scope::per_tensor ? "per_tensor" : "per_model";
-}
-
-}  // namespace sotto
-
-namespace sotto::detail {
-
-/// When tensors that are summed dense are clipped: biases and normalisation.
-enum class dense_clipping : std::uint8_t {
-    before_sum,  // each worker's part, as of all other tensors
-    after_sum,   // the mean over all workers, as in the authors' code
-};
-
-}  // namespace sotto::detail
-
-namespace sotto {
-
-/// As it is written in options: "before_sum" or "after_sum".
-constexpr std::string_view name_of(detail::dense_clipping when) noexcept {
-    return when == detail::dense_clipping::before_sum ? "before_sum" : "after_sum";
-}
 
 /// Clips a worker's gradient before it enters memory, to its part of the limit: independent
 /// gradients add up by their squares.
@@ -52,50 +19,57 @@ constexpr std::string_view name_of(detail::dense_clipping when) noexcept {
 ///           after they were averaged, both at max_norm: that is `after_sum`
 ///   source  Lin et al. 2018, arXiv:1712.01887, section 3.2, and the code published with it
 struct local_clipping {
+    /// Whose norm is compared with the limit.
+    enum scopes : std::uint8_t {
+        per_tensor,  // each tensor's own, as in the authors' code: a tensor leaves when it is ready
+        per_model,   // the whole gradient's, as in the paper: nothing leaves before the last tensor
+    };
+
+    /// When tensors that are summed dense are clipped: biases and normalisation.
+    enum dense_times : std::uint8_t {
+        before_sum,  // each worker's part, as of all other tensors
+        after_sum,   // the mean over all workers, as in the authors' code
+    };
+
     double norm = 0.0;  // the limit for the whole gradient of all workers; 0 turns clipping off
-    clip_scope scope = clip_scope::per_tensor;  // whose norm that is
-    detail::dense_clipping dense =
-        detail::dense_clipping::before_sum;  // when dense tensors are clipped
+    scopes scope = per_tensor;       // whose norm that is
+    dense_times dense = before_sum;  // when dense tensors are clipped
 
     void describe(auto&& field) const {
         field("norm", norm);
         field("scope", scope);
         // Only where it is chosen: checkpoints of runs without the option stay readable.
-        if (dense != detail::dense_clipping::before_sum) field("dense", dense);
+        if (dense != before_sum) field("dense", dense);
     }
 
     /// Throws invalid_option: norm below 0 or not a number; after_sum with the norm of the model.
-    void check() const {
-        require_option("local_clipping", "norm", norm, detail::allowed::at_least(0.0),
-                       ", where 0 is no clipping");
-        if (clips_sums() && scope == clip_scope::per_model)
-            throw invalid_option(
-                "local_clipping: dense is after_sum and scope per_model; the norm of the model is "
-                "not known when the first tensor is summed: use clip_scope::per_tensor");
-    }
+    void check() const;
 
     /// Whether dense tensors are clipped after they were summed.
-    bool clips_sums() const noexcept {
-        return norm > 0.0 && dense == detail::dense_clipping::after_sum;
-    }
+    bool clips_sums() const noexcept { return norm > 0.0 && dense == after_sum; }
 
     /// The factor for a gradient that counts by `weight`, at most 1.
-    float factor(std::span<const float> gradient, double weight) const noexcept {
-        return norm == 0.0 ? 1.0f : factor_of(detail::kernels::sum_of_squares(gradient), weight);
-    }
+    float factor(std::span<const float> gradient, double weight) const noexcept;
 
     /// The factor for the mean gradient of a tensor, which was summed over so many workers.
-    float factor_of_sum(std::span<const float> sum, int workers) const noexcept {
-        return clips_sums() ? factor_of(detail::kernels::sum_of_squares(sum), workers) : 1.0f;
-    }
+    float factor_of_sum(std::span<const float> sum, int workers) const noexcept;
 
     /// The same for one whose sum of squares is known.
-    float factor_of(double sum_of_squares, double weight) const noexcept {
-        if (norm == 0.0) return 1.0f;
-        const double length = std::sqrt(sum_of_squares);
-        const double limit = norm * std::sqrt(weight);
-        return length > limit ? static_cast<float>(limit / length) : 1.0f;
-    }
+    float factor_of(double sum_of_squares, double weight) const noexcept;
 };
 
+/// As it is written in options: "per_tensor" or "per_model".
+constexpr std::string_view name_of(local_clipping::scopes scope) noexcept {
+    return scope == local_clipping::per_tensor ? "per_tensor" : "per_model";
+}
+
+/// As it is written in options: "before_sum" or "after_sum".
+constexpr std::string_view name_of(local_clipping::dense_times when) noexcept {
+    return when == local_clipping::before_sum ? "before_sum" : "after_sum";
+}
+
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/compressors/local_clipping.ipp"
+#endif

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -8,10 +7,8 @@
 #include "sotto/compressors/detail/returned_entries.hpp"
 #include "sotto/compressors/detail/versioned_buffer.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/core/require_option.hpp"
 #include "sotto/core/visit.hpp"
 #include "sotto/kernels/dgc_step.hpp"
-#include "sotto/kernels/detail/update/momentum.hpp"
 #include "sotto/kernels/select_top_k.hpp"
 
 namespace sotto {
@@ -49,27 +46,10 @@ struct momentum_corrected {
 
 class momentum_corrected::state {
 public:
-    state(const momentum_corrected& options, const layout& tensors)
-        : options_(options),
-          tensors_(tensors),
-          velocity_(tensors),
-          accumulated_(tensors),
-          returned_(tensors) {
-        require_option("momentum_corrected", "momentum", options.momentum,
-                       detail::allowed::at_least(0.0).below(1.0));
-        require_option("momentum_corrected", "mask_from_sparsity", options.mask_from_sparsity,
-                       detail::allowed::at_least(0.0).at_most(1.0));
-    }
+    state(const momentum_corrected& options, const layout& tensors);
 
     std::span<const float> accumulate(const tensor& t, std::span<const float> gradient,
-                                      float scale) noexcept {
-        const auto accumulated = accumulated_.next(t);
-        detail::kernels::accumulate_velocity(
-            {.momentum = momentum(), .nesterov = options_.nesterov, .gradient_scale = scale},
-            gradient, velocity_.committed(t), accumulated_.committed(t), velocity_.next(t),
-            accumulated);
-        return accumulated;
-    }
+                                      float scale) noexcept;
 
     /// accumulate, top-k and take in one pass over memory, bit for bit.
     kernels::selection step(const tensor& t, std::span<const float> gradient, float scale,
@@ -82,42 +62,20 @@ public:
     }
 
     void give_back(const tensor& t, std::span<const std::uint32_t> indices,
-                   std::span<const float> rests) noexcept {
-        const auto accumulated = accumulated_.next(t);
-        for (std::size_t j = 0; j < indices.size(); ++j) accumulated[indices[j]] = rests[j];
-    }
+                   std::span<const float> rests) noexcept;
 
     void take(const tensor& t, std::span<const std::uint32_t> indices, std::span<const float> sent,
-              double sparsity) noexcept {
-        const auto accumulated = accumulated_.next(t);
-        for (std::size_t j = 0; j < indices.size(); ++j) accumulated[indices[j]] -= sent[j];
-        if (!masks(sparsity)) return;
-        const auto velocity = velocity_.next(t);
-        for (const std::uint32_t i : indices) velocity[i] = 0.0f;
-    }
+              double sparsity) noexcept;
 
     /// Into what has accumulated: velocities went in when the entries were sent.
     void take_back(const tensor& t, std::span<const std::uint32_t> indices,
-                   std::span<const float> values) noexcept {
-        returned_.keep(t, {indices, values});
-    }
+                   std::span<const float> values) noexcept;
 
-    void after_sum(const tensor& t, std::span<float> sum) noexcept {
-        detail::kernels::apply_momentum(momentum(), options_.nesterov, velocity_.committed(t),
-                                        velocity_.next(t), sum);
-    }
+    void after_sum(const tensor& t, std::span<float> sum) noexcept;
 
-    void commit() noexcept {
-        velocity_.commit();
-        accumulated_.commit();
-        returned_.add_to(tensors_, accumulated_);
-    }
+    void commit() noexcept;
 
-    void rollback() noexcept {
-        velocity_.rollback();
-        accumulated_.rollback();
-        returned_.forget();
-    }
+    void rollback() noexcept;
 
     void visit(auto&& field, auto&& summed) {
         for (const tensor& t : tensors_) {
@@ -131,22 +89,16 @@ public:
     }
 
     /// `u` of a tensor after the last round.
-    std::span<const float> velocity(const tensor& t) const noexcept {
-        return velocity_.committed(t);
-    }
+    std::span<const float> velocity(const tensor& t) const noexcept;
 
     /// What this rank has not sent yet of a tensor.
-    std::span<const float> unsent(const tensor& t) const noexcept {
-        return accumulated_.committed(t);
-    }
+    std::span<const float> unsent(const tensor& t) const noexcept;
 
 private:
     /// Weights from which on caches do not keep until the next round what this one wrote.
     static constexpr std::int64_t streamed_from = 4 << 20;
 
-    bool masks(double sparsity) const noexcept {
-        return options_.mask && sparsity >= options_.mask_from_sparsity;
-    }
+    bool masks(double sparsity) const noexcept;
     float momentum() const noexcept { return static_cast<float>(options_.momentum); }
 
     momentum_corrected options_;
@@ -161,3 +113,7 @@ inline momentum_corrected::state momentum_corrected::bind_memory(const layout& t
 }
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/compressors/momentum_corrected.ipp"
+#endif

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -20,19 +18,10 @@ struct no_memory {
 
 class no_memory::state {
 public:
-    explicit state(const layout& tensors) {
-        std::int64_t largest = 0;
-        for (const tensor& t : tensors) largest = (std::max)(largest, t.size);
-        scaled_.resize(static_cast<std::size_t>(largest));
-    }
+    explicit state(const layout& tensors);
 
     std::span<const float> accumulate(const tensor&, std::span<const float> gradient,
-                                      float scale) noexcept {
-        if (scale == 1.0f) return gradient;
-        std::transform(gradient.begin(), gradient.end(), scaled_.begin(),
-                       [=](float g) { return scale * g; });
-        return std::span(scaled_).first(gradient.size());
-    }
+                                      float scale) noexcept;
 
     void take(const tensor&, std::span<const std::uint32_t>, std::span<const float>,
               double) noexcept {}
@@ -50,3 +39,7 @@ inline no_memory::state no_memory::bind_memory(const layout& tensors) const {
 }
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/compressors/no_memory.ipp"
+#endif

@@ -1,35 +1,16 @@
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/compressors/detail/quantising_state.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/kernels/detail/quantise/quantise.hpp"
 #include "sotto/kernels/detail/quantise/quantise_by_norm.hpp"
 
-namespace sotto::detail {
-
-/// What the steps of a bucket's codes are measured by.
-enum class bucket_norm : std::uint8_t {
-    euclidean,  // the paper's theory: many codes become 0
-    maximum,    // the largest magnitude: finer steps, and never more variance
-};
-
-}  // namespace sotto::detail
-
 namespace sotto {
-
-/// As it is written in options: "euclidean" or "maximum".
-constexpr std::string_view name_of(detail::bucket_norm norm) noexcept {
-    return norm == detail::bucket_norm::euclidean ? "euclidean" : "maximum";
-}
 
 /// Codes of a few bits in steps of each bucket's norm, rounded up or down at random, so that the
 /// mean of many is the gradient itself. Nothing is remembered.
@@ -45,11 +26,17 @@ constexpr std::string_view name_of(detail::bucket_norm norm) noexcept {
 ///           two from 256 to 2^20; encode throws non_finite; decode_add throws malformed
 ///   source  Alistarh et al. 2017, QSGD, arXiv:1610.02132
 struct qsgd {
+    /// What the steps of a bucket's codes are measured by.
+    enum norms : std::uint8_t {
+        euclidean,  // the paper's theory: many codes become 0
+        maximum,    // the largest magnitude: finer steps, and never more variance
+    };
+
     std::int64_t bits = 4;      // of a code, its sign among them: 2, 4 or 8
     std::int64_t bucket = 512;  // d: values that share a norm
-    detail::bucket_norm norm = detail::bucket_norm::euclidean;  // s
-    std::uint64_t seed = 0;                                     // of the draws; ranks split it
-    bool dense_vectors = true;                                  // vectors as they are
+    norms norm = euclidean;     // s
+    std::uint64_t seed = 0;     // of the draws; ranks split it
+    bool dense_vectors = true;  // vectors as they are
 
     static constexpr bool unbiased = true;
     static constexpr std::string_view name = "qsgd";  // for errors
@@ -65,38 +52,23 @@ struct qsgd {
     }
 
     /// omega, with E ||Q(g) - g||^2 <= omega ||g||^2.
-    double variance(const tensor& t) const noexcept {
-        if (dense_vectors && t.is_vector()) return 0.0;
-        const auto d = static_cast<double>((std::min)(bucket, t.size));
-        const double steps = std::exp2(static_cast<double>(bits - 1)) - 1.0;
-        return (std::min)(d / (steps * steps), std::sqrt(d) / steps);
-    }
+    double variance(const tensor& t) const noexcept;
 
     // For quantising_state.
     /// Throws invalid_option unless bits is 2, 4 or 8.
-    void check() const {
-        if (bits != 2 && bits != 4 && bits != 8)
-            throw invalid_option("qsgd: bits is " + std::to_string(bits) +
-                                 "; it must be 2, 4 or 8");
-    }
+    void check() const;
     /// Bits of a code.
     int code_bits() const noexcept { return static_cast<int>(bits); }
     /// As kernels::quantise_by_norm or kernels::quantise do.
     void quantise(std::uint64_t message_seed, std::span<const float> values,
-                  std::span<float> scales, std::span<std::uint8_t> codes) const {
-        switch (bits) {
-            case 2: return quantise_to<2>(message_seed, values, scales, codes);
-            case 4: return quantise_to<4>(message_seed, values, scales, codes);
-            default: return quantise_to<8>(message_seed, values, scales, codes);
-        }
-    }
+                  std::span<float> scales, std::span<std::uint8_t> codes) const;
 
 private:
     template <int Bits>
     void quantise_to(std::uint64_t message_seed, std::span<const float> values,
                      std::span<float> scales, std::span<std::uint8_t> codes) const {
         const auto block = static_cast<std::size_t>(bucket);
-        if (norm == detail::bucket_norm::euclidean)
+        if (norm == euclidean)
             detail::kernels::quantise_by_norm<Bits>({.block = block, .seed = message_seed}, values,
                                                     scales, codes);
         else
@@ -107,4 +79,13 @@ private:
     }
 };
 
+/// As it is written in options: "euclidean" or "maximum".
+constexpr std::string_view name_of(qsgd::norms norm) noexcept {
+    return norm == qsgd::euclidean ? "euclidean" : "maximum";
+}
+
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/compressors/qsgd.ipp"
+#endif

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -39,36 +37,14 @@ struct random_k {
 
 class random_k::selector_state {
 public:
-    selector_state(const random_k& options, const layout& tensors)
-        : random_(options.seed), round_(options.seed) {
-        check_density("random_k", options.density);
-        std::int64_t largest = 0;
-        for (const tensor& t : tensors) largest = (std::max)(largest, t.size);
-        chosen_.reserve(static_cast<std::size_t>(largest));
-    }
+    selector_state(const random_k& options, const layout& tensors);
 
-    void begin_round(const round_info& where) noexcept {
-        round_ = random_.split(static_cast<std::uint64_t>(where.step));
-    }
+    void begin_round(const round_info& where) noexcept;
 
     std::int64_t entries_max(const tensor&, std::int64_t k) const noexcept { return k; }
 
     std::span<const std::uint32_t> select(const tensor& t, std::span<const float> values,
-                                          std::int64_t k) {
-        auto random = round_.split(static_cast<std::uint64_t>(t.index));
-        const auto n = static_cast<std::uint64_t>(values.size()),
-                   parts = static_cast<std::uint64_t>(k);
-        chosen_.resize(static_cast<std::size_t>(k));
-        std::uint64_t start = 0, carry = 0;  // start = floor(j * n / k), without overflow
-        for (std::uint32_t& index : chosen_) {
-            carry += n % parts;
-            const std::uint64_t length = n / parts + (carry >= parts ? 1 : 0);
-            if (carry >= parts) carry -= parts;
-            index = static_cast<std::uint32_t>(start + random.below(length));
-            start += length;
-        }
-        return chosen_;
-    }
+                                          std::int64_t k);
 
 private:
     random_stream random_;
@@ -89,3 +65,7 @@ inline auto random_k::bind_decoder(const layout& tensors) const {
 }
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/compressors/random_k.ipp"
+#endif

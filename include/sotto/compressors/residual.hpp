@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -9,7 +8,6 @@
 #include "sotto/compressors/detail/versioned_buffer.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/visit.hpp"
-#include "sotto/kernels/detail/update/momentum.hpp"
 
 namespace sotto {
 
@@ -32,32 +30,17 @@ public:
         : tensors_(tensors), unsent_(tensors), returned_(tensors) {}
 
     std::span<const float> accumulate(const tensor& t, std::span<const float> gradient,
-                                      float scale) noexcept {
-        const auto next = unsent_.next(t);
-        detail::kernels::accumulate(gradient, scale, unsent_.committed(t), next);
-        return next;
-    }
+                                      float scale) noexcept;
 
     void take(const tensor& t, std::span<const std::uint32_t> indices, std::span<const float> sent,
-              double) noexcept {
-        const auto next = unsent_.next(t);
-        for (std::size_t j = 0; j < indices.size(); ++j) next[indices[j]] -= sent[j];
-    }
+              double) noexcept;
 
     void take_back(const tensor& t, std::span<const std::uint32_t> indices,
-                   std::span<const float> values) noexcept {
-        returned_.keep(t, {indices, values});
-    }
+                   std::span<const float> values) noexcept;
 
     void after_sum(const tensor&, std::span<float>) noexcept {}
-    void commit() noexcept {
-        unsent_.commit();
-        returned_.add_to(tensors_, unsent_);
-    }
-    void rollback() noexcept {
-        unsent_.rollback();
-        returned_.forget();
-    }
+    void commit() noexcept;
+    void rollback() noexcept;
     void visit(auto&& field, auto&& summed) {
         for (const tensor& t : tensors_)
             if (!summed(t)) field("residual/" + t.name, unsent_.committed(t), kept::apart);
@@ -77,3 +60,7 @@ inline residual::state residual::bind_memory(const layout& tensors) const {
 }
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/compressors/residual.ipp"
+#endif

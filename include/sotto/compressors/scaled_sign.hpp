@@ -5,10 +5,6 @@
 
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/compressors/detail/whole_vectors.hpp"
-#include "sotto/core/errors.hpp"
-#include "sotto/kernels/detail/simd/reductions.hpp"
-#include "sotto/kernels/detail/quantise/signs.hpp"
-#include "sotto/wire/detail/blocks/sign_block.hpp"
 
 namespace sotto {
 
@@ -37,32 +33,14 @@ public:
     state(const scaled_sign& options, const layout& tensors)
         : vectors_(options.dense_vectors, tensors) {}
 
-    void encode(const tensor& t, std::span<const float> gradient, bytes& out) {
-        if (vectors_.has(t)) return vectors_.encode(gradient, out);
-        if (!detail::kernels::is_finite(detail::wire::encode_signs(gradient, out)))
-            throw error(errc::non_finite,
-                        "scaled_sign: what is to be sent of tensor '" + t.name +
-                            "' is not finite: element " +
-                            std::to_string(detail::kernels::first_non_finite(gradient)));
-    }
+    void encode(const tensor& t, std::span<const float> gradient, bytes& out);
 
-    void decode_add(const tensor& t, byte_view message, std::span<float> sum) {
-        if (vectors_.has(t)) return vectors_.decode_add(t, message, sum);
-        const auto block = detail::wire::decode_signs(message, t.size).value(detail::message_of{t});
-        detail::kernels::unpack_signs_add(block.signs, block.magnitude, sum);
-    }
+    void decode_add(const tensor& t, byte_view message, std::span<float> sum);
 
     /// sum -= what decode_add would add.
-    void decode_subtract(const tensor& t, byte_view message, std::span<float> sum) {
-        if (vectors_.has(t)) return vectors_.decode_subtract(t, message, sum);
-        const auto block = detail::wire::decode_signs(message, t.size).value(detail::message_of{t});
-        detail::kernels::unpack_signs_add(block.signs, -block.magnitude, sum);
-    }
+    void decode_subtract(const tensor& t, byte_view message, std::span<float> sum);
 
-    std::int64_t message_bytes_max(const tensor& t) const noexcept {
-        return vectors_.has(t) ? vectors_.message_bytes(t)
-                               : detail::wire::encoded_sign_bytes(t.size);
-    }
+    std::int64_t message_bytes_max(const tensor& t) const noexcept;
 
 private:
     detail::whole_vectors vectors_;
@@ -73,3 +51,7 @@ inline scaled_sign::state scaled_sign::bind(const layout& tensors) const {
 }
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/compressors/scaled_sign.ipp"
+#endif

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <span>
 
 #include "sotto/core/layout.hpp"
-#include "sotto/core/require_option.hpp"
 #include "sotto/core/round_info.hpp"
+#include "sotto/core/errors.hpp"
 
 namespace sotto::detail {
 /// A real of the target density, so that a selector's options can be read without knowing which
@@ -64,16 +63,13 @@ namespace sotto {
 
 /// k = ceil(density * n), at least 1 unless the tensor is empty. The factor keeps 0.001 * 3000 =
 /// 3.0000000000000004 from becoming 4.
-inline std::int64_t entries_at(double density, std::int64_t n) noexcept {
-    const double exact = density * static_cast<double>(n);
-    const auto k = static_cast<std::int64_t>(std::ceil(exact * (1.0 - 1e-12)));
-    return k < n ? k : n;
-}
+std::int64_t entries_at(double density, std::int64_t n) noexcept;
 
 /// Throws invalid_option unless 0 < density <= 1.
-inline void check_density(const char* policy, const double& density) {
-    require_option(policy, "density", density, detail::allowed::above(0.0).at_most(1.0),
-                   " (0.001 sends one entry in a thousand)");
-}
+void check_density(const char* policy, const double& density);
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/compressors/selector.ipp"
+#endif

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -22,25 +23,6 @@
 #include "sotto/wire/detail/blocks/saturated.hpp"
 #include "sotto/wire/sparse_block.hpp"
 #include "sotto/wire/detail/blocks/sparse_pair.hpp"
-
-namespace sotto {
-
-/// How entries are written, and which tensors are not worth choosing from.
-struct sparse_message {
-    // Of gathered entries: what rounding takes away stays in memory. Entries that are summed on the
-    // way are rounded at every stop, where no memory could keep the rest: with a memory they go as
-    // floats.
-    wire::value_format values = wire::value_format::fp32;  // of entries in messages
-    bool dense_vectors =
-        true;  // biases and normalisation whole: they are few, and no index is sent for them
-
-    void describe(auto&& field) const {
-        field("values", values);
-        field("dense_vectors", dense_vectors);
-    }
-};
-
-}  // namespace sotto
 
 namespace sotto::detail {
 
@@ -92,11 +74,28 @@ struct sparsified {
         detail::density_schedule<Schedule>,
         "sparsified: the third policy must be a density schedule: it needs density(epoch, target)");
 
+    /// How entries are written, and which tensors are not worth choosing from.
+    struct message_format {
+        static constexpr std::string_view described_as = "sparse_message";
+
+        // Of gathered entries: what rounding takes away stays in memory. Entries that are summed on
+        // the way are rounded at every stop, where no memory could keep the rest: with a memory
+        // they go as floats.
+        wire::value_format values = wire::value_format::fp32;  // of entries in messages
+        bool dense_vectors =
+            true;  // biases and normalisation whole: they are few, and no index is sent for them
+
+        void describe(auto&& field) const {
+            field("values", values);
+            field("dense_vectors", dense_vectors);
+        }
+    };
+
     Selector selector{};        // which entries are sent
     Memory memory{};            // what becomes of the others
     Schedule schedule{};        // how many are sent
     local_clipping clipping{};  // of what comes in
-    sparse_message message{};   // how they are written
+    message_format message{};   // how they are written
 
     static constexpr bool holds_momentum = Memory::holds_momentum;
     static constexpr bool summable = detail::shared_selector<Selector>;
@@ -121,7 +120,8 @@ sparsified(Selector, Memory, Schedule) -> sparsified<Selector, Memory, Schedule>
 template <class Selector, class Memory, class Schedule>
 sparsified(Selector, Memory, Schedule, local_clipping) -> sparsified<Selector, Memory, Schedule>;
 template <class Selector, class Memory, class Schedule>
-sparsified(Selector, Memory, Schedule, local_clipping, sparse_message)
+sparsified(Selector, Memory, Schedule, local_clipping,
+           typename sparsified<Selector, Memory, Schedule>::message_format)
     -> sparsified<Selector, Memory, Schedule>;
 
 template <class Selector, class Memory, class Schedule>
@@ -164,7 +164,7 @@ public:
     }
 
     bool waits_for_all() const noexcept {
-        return options_.clipping.norm > 0.0 && options_.clipping.scope == clip_scope::per_model;
+        return options_.clipping.norm > 0.0 && options_.clipping.scope == local_clipping::per_model;
     }
 
     void measured(const tensor& t, double sum_of_squares) noexcept {
@@ -178,7 +178,7 @@ public:
                 throw invalid_option(
                     "sparsified: tensor '" + t.name +
                     "' is to be clipped after the sum over ranks, but goes as a message of its "
-                    "own: use dense_clipping::before_sum, or all_reduce");
+                    "own: use local_clipping::before_sum, or all_reduce");
             const auto values = std::span(values_).first(gradient.size());
             clip(t, gradient, weight_, values);
             // Among ranks it is summed, see gathers: a message goes to a server, which adds up

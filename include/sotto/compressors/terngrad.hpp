@@ -1,18 +1,12 @@
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string_view>
 
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/compressors/detail/quantising_state.hpp"
-#include "sotto/core/errors.hpp"
-#include "sotto/core/require_option.hpp"
-#include "sotto/kernels/detail/quantise/ternary.hpp"
 
 namespace sotto {
 
@@ -50,37 +44,25 @@ struct terngrad {
 
     /// omega, with E ||T(g) - v||^2 <= omega ||v||^2: s and the sum of magnitudes are at most ||v||
     /// and sqrt(d) ||v||, of buckets of d values.
-    double variance(const tensor& t) const noexcept {
-        if (dense_vectors && t.is_vector()) return 0.0;
-        return std::sqrt(static_cast<double>(std::clamp<std::int64_t>(t.size, 1, bucket))) - 1.0;
-    }
+    double variance(const tensor& t) const noexcept;
 
     // For quantising_state.
     /// Throws invalid_option unless clip is above 0.
-    void check() const {
-        if (clips() || clip < 0.0)
-            require_option("terngrad", "clip", clip, detail::allowed::above(0.0),
-                           ", or infinity for no clipping");
-    }
+    void check() const;
     /// Bits of a code.
     int code_bits() const noexcept { return 2; }
     /// As kernels::ternarise does.
     void quantise(std::uint64_t message_seed, std::span<const float> values,
-                  std::span<float> scales, std::span<std::uint8_t> codes) const {
-        detail::kernels::ternarise(
-            {.block = static_cast<std::size_t>(bucket), .clip = limit(), .seed = message_seed},
-            values, scales, codes);
-    }
+                  std::span<float> scales, std::span<std::uint8_t> codes) const;
 
 private:
     /// Not by infinity, nor by what a float would round to it.
-    bool clips() const noexcept {
-        return detail::is_nan(clip) ||
-               (detail::is_finite(clip) && clip <= (std::numeric_limits<float>::max)());
-    }
-    float limit() const noexcept {
-        return clips() ? static_cast<float>(clip) : std::numeric_limits<float>::infinity();
-    }
+    bool clips() const noexcept;
+    float limit() const noexcept;
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/compressors/terngrad.ipp"
+#endif

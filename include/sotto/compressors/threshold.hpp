@@ -5,7 +5,6 @@
 
 #include "sotto/compressors/selector.hpp"
 #include "sotto/compressors/sparsified.hpp"
-#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/select_top_k.hpp"
 
 namespace sotto {
@@ -26,10 +25,7 @@ struct threshold {
 
 class threshold::selector_state {
 public:
-    selector_state(const threshold& options, const layout&)
-        : limit_(static_cast<float>(options.limit)) {
-        require_option("threshold", "limit", options.limit, detail::allowed::above(0.0));
-    }
+    selector_state(const threshold& options, const layout&);
 
     void begin_round(const round_info&) noexcept {}
 
@@ -37,9 +33,7 @@ public:
     void reserve(const tensor& t, std::int64_t k) { scratch_.reserve(t.size, k); }
 
     std::span<const std::uint32_t> select(const tensor&, std::span<const float> values,
-                                          std::int64_t) {
-        return kernels::select_above(values, limit_, scratch_).indices;
-    }
+                                          std::int64_t);
 
 private:
     float limit_;
@@ -59,3 +53,7 @@ inline auto threshold::bind_decoder(const layout& tensors) const {
 }
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/compressors/threshold.ipp"
+#endif

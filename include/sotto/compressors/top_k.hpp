@@ -36,9 +36,7 @@ public:
     void reserve(const tensor& t, std::int64_t k) { scratch_.reserve_step(t.size, k); }
 
     std::span<const std::uint32_t> select(const tensor&, std::span<const float> values,
-                                          std::int64_t k) {
-        return kernels::select_top_k(values, k, scratch_, kernels::nan_policy::largest).indices;
-    }
+                                          std::int64_t k);
 
     /// For a memory that selects while it accumulates.
     kernels::top_k_scratch& exact() noexcept { return scratch_; }
@@ -60,3 +58,7 @@ inline auto top_k::bind_decoder(const layout& tensors) const {
 }
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/compressors/top_k.ipp"
+#endif

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto {
 
 /// Time that only moves forward. Real transports read it from steady_clock, a simulated one keeps
@@ -11,8 +13,10 @@ using time_point = std::chrono::steady_clock::time_point;
 using duration = std::chrono::nanoseconds;
 
 /// A length of time in seconds.
-inline double in_seconds(duration d) noexcept {
-    return std::chrono::duration<double>(d).count();
-}
+double in_seconds(duration d) noexcept;
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/core/clock.ipp"
+#endif

@@ -8,6 +8,15 @@
 #error "sotto needs C++20: compile with -std=c++20 or later (g++ 12, clang 14)"
 #endif
 
+/// What a definition in an .ipp file begins with. Without SOTTO_SEPARATE_COMPILATION every unit
+/// compiles what it includes; with it, defined for all units of a program, one unit (sotto/src.hpp)
+/// or the library sotto::compiled does so once, and the others see declarations alone.
+#if defined(SOTTO_SEPARATE_COMPILATION)
+#define SOTTO_DECL
+#else
+#define SOTTO_DECL inline
+#endif
+
 /// Marks a function whose multiply-adds must not be fused, so that every instruction set gives the
 /// same bits. It is compiled with loop vectorisation on, whatever the unit's own level. Clang takes
 /// it from SOTTO_UNFUSED_BODY, which must be the first line of the body.
@@ -151,6 +160,19 @@
 #if defined(__linux__) && defined(__GLIBC__) && !defined(SOTTO_SANITIZED)
 #define SOTTO_CONTEXTS
 #endif
+
+namespace sotto::detail {
+/// One program is header-only or compiled, not both: units of each would have other bodies for the
+/// same functions. The linker refuses a name that belongs to each thread in one unit and to all in
+/// another, and so prints this one.
+#if defined(SOTTO_SEPARATE_COMPILATION)
+[[gnu::used, gnu::visibility("hidden")]] inline char sources_mix_header_only_and_compiled_mode = 0;
+#else
+[[gnu::used,
+  gnu::visibility("hidden")]] inline thread_local char sources_mix_header_only_and_compiled_mode =
+    0;
+#endif
+}  // namespace sotto::detail
 
 /// Trains one neural network on many machines over slow networks: everything of this library.
 namespace sotto {

@@ -1,15 +1,14 @@
 #pragma once
 
-#include <sys/mman.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+
+#include "sotto/core/config.hpp"
 
 namespace sotto::detail {
 
@@ -18,23 +17,9 @@ struct nowhere {
     static constexpr std::size_t bytes = std::size_t{1} << 38;
     static inline std::atomic<std::byte*> begin = nullptr;  // until somebody wants them
 
-    static void* reserve() {
-        static void* const reserved = [] {
-            void* const taken = ::mmap(nullptr, bytes, PROT_NONE,
-                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-            if (taken == MAP_FAILED) throw std::bad_alloc();
-            begin.store(static_cast<std::byte*>(taken), std::memory_order_release);
-            return taken;
-        }();
-        return reserved;
-    }
+    static void* reserve();
 
-    static bool holds(const void* place) noexcept {
-        const std::byte* const from = begin.load(std::memory_order_acquire);
-        const auto distance =
-            reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(from);
-        return from != nullptr && distance < bytes;
-    }
+    static bool holds(const void* place) noexcept;
 };
 
 }  // namespace sotto::detail
@@ -65,3 +50,7 @@ bool has_content(std::span<Value> values) noexcept {
 }
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/core/contentless.ipp"
+#endif

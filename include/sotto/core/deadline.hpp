@@ -25,11 +25,7 @@ public:
         : looked_(now), slice_(slice) {}
 
     /// Looks; returns how long the wait has lasted at `now`.
-    duration at(time_point now) noexcept {
-        const duration gap = (std::max)(now - looked_, duration::zero());
-        looked_ += gap;
-        return waited_ += gap > 4 * slice_ ? slice_ : gap;
-    }
+    duration at(time_point now) noexcept;
 
     /// The same at the last look.
     duration waited() const noexcept { return waited_; }
@@ -58,19 +54,13 @@ public:
     /// Never passes.
     deadline() = default;
     /// Passes `limit` after `now`, or not at all if that is `never`.
-    deadline(time_point now, duration limit) noexcept
-        : time_(now, std::clamp<duration>(limit / 8, std::chrono::milliseconds(1),
-                                          detail::waiting_time::slice_max)),
-          limit_(limit) {}
+    deadline(time_point now, duration limit) noexcept;
 
     /// Looks; returns whether the limit is over at `now`.
     bool passed(time_point now) noexcept { return time_.at(now) >= limit_; }
 
     /// When to look next: until when to wait at most.
-    time_point next_look() const noexcept {
-        return time_.looked() +
-               std::clamp(limit_ - time_.waited(), duration::zero(), time_.slice());
-    }
+    time_point next_look() const noexcept;
 
 private:
     detail::waiting_time time_;
@@ -78,3 +68,7 @@ private:
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/core/deadline.ipp"
+#endif

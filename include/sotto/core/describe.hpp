@@ -7,6 +7,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto {
 
 /// The name of a type as the compiler spells it: for messages and configuration digests, without
@@ -26,6 +28,17 @@ constexpr std::string_view local_name() noexcept {
     for (const std::string_view outer : {"sotto::", "detail::"})
         if (name.starts_with(outer)) name.remove_prefix(outer.size());
     return name;
+}
+
+/// What a type is called in a configuration: its local_name, without a template's arguments, which
+/// compilers do not spell alike. A type that was renamed keeps the name that old checkpoints have:
+/// `static constexpr std::string_view described_as = "old_name"`.
+template <class T>
+constexpr std::string_view described_name() noexcept {
+    if constexpr (requires { T::described_as; })
+        return T::described_as;
+    else
+        return local_name<T>().substr(0, local_name<T>().find('<'));
 }
 
 /// Options say their values to a visitor:
@@ -53,9 +66,7 @@ public:
     template <class T>
     description& add(std::string_view name, const T& value) {
         if constexpr (describable<T>) {
-            // Nor do they spell a template's arguments alike; the values say them.
-            const std::string_view type = local_name<T>();
-            line(name, type.substr(0, type.find('<')));
+            line(name, described_name<T>());
             const std::string outer = prefix_;
             prefix_.append(name).append(".");
             value.describe(
@@ -91,22 +102,16 @@ public:
     const std::string& text() const noexcept { return text_; }
 
 private:
-    void line(std::string_view name, std::string_view value) {
-        append_in_line(prefix_);
-        append_in_line(name);
-        text_ += " = ";
-        append_in_line(value);
-        text_ += '\n';
-    }
+    void line(std::string_view name, std::string_view value);
 
-    void append_in_line(std::string_view part) {
-        for (std::size_t end; (end = part.find('\n')) != part.npos; part.remove_prefix(end + 1))
-            text_.append(part.substr(0, end)).append("\\n");
-        text_.append(part);
-    }
+    void append_in_line(std::string_view part);
 
     std::string prefix_;
     std::string text_;
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/core/describe.ipp"
+#endif

@@ -29,35 +29,17 @@ namespace sotto::detail {
 class error_category final : public std::error_category {
 public:
     const char* name() const noexcept override { return "sotto"; }
-    std::string message(int code) const override {
-        switch (static_cast<errc>(code)) {
-            case errc::malformed: return "malformed bytes";
-            case errc::invalid_option: return "invalid option";
-            case errc::mismatch: return "ranks are configured differently";
-            case errc::non_finite: return "a value is not finite";
-            case errc::peer_failed: return "another rank failed";
-            case errc::timed_out: return "a deadline passed";
-            case errc::io: return "input or output failed";
-            case errc::output_incomplete: return "output is incomplete";
-            case errc::altered: return "bytes changed on the way";
-        }
-        return "unknown error";
-    }
+    std::string message(int code) const override;
 };
 }  // namespace sotto::detail
 
 namespace sotto {
 
 /// The category of all codes of sotto; its name is "sotto".
-inline const std::error_category& error_category() noexcept {
-    static const detail::error_category instance;
-    return instance;
-}
+const std::error_category& error_category() noexcept;
 
 /// So that an `errc` is a std::error_code.
-inline std::error_code make_error_code(errc code) noexcept {
-    return {static_cast<int>(code), error_category()};
-}
+std::error_code make_error_code(errc code) noexcept;
 
 /// The base of every exception that sotto throws. `what()` says what, where and what was expected.
 /// It is one line that is safe to print: parts of it may be from peers, files and the environment,
@@ -110,13 +92,7 @@ class non_finite : public error {
 public:
     /// The first element found that is not finite: of this rank's gradient, at this place of the
     /// tensor. `where` follows, such as the step.
-    non_finite(int rank, std::string tensor, std::int64_t index, const std::string& where = {})
-        : error(errc::non_finite, "the gradient of rank " + std::to_string(rank) +
-                                      " is not finite: tensor '" + tensor + "', element " +
-                                      std::to_string(index) + where),
-          rank_(rank),
-          tensor_(std::move(tensor)),
-          index_(index) {}
+    non_finite(int rank, std::string tensor, std::int64_t index, const std::string& where = {});
 
     /// Whose gradient it is.
     int rank() const noexcept { return rank_; }
@@ -131,25 +107,19 @@ private:
     std::int64_t index_;
 };
 
-/// Where in a job something happened.
-struct occasion {
-    std::int64_t epoch = 0;      // changes of membership so far: not an epoch of the training data
-    std::int64_t round = 0;      // exchanges so far
-    const char* phase = "idle";  // a literal: compute, send, receive, commit, ...
-};
-
 /// A rank failed, and this is the first one that did: not a neighbour that gave up because of it.
 /// Parameters, optimizer and compressor memory stand as after the last completed round.
 class peer_failure : public error {
 public:
+    /// Where in a job something happened.
+    struct occasion {
+        std::int64_t epoch = 0;  // changes of membership so far: not an epoch of the training data
+        std::int64_t round = 0;  // exchanges so far
+        const char* phase = "idle";  // a literal: compute, send, receive, commit, ...
+    };
+
     /// The rank, why it failed, and where the job stood when that was noticed.
-    peer_failure(int rank, const std::string& cause, occasion when, errc code = errc::peer_failed)
-        : error(code, "rank " + std::to_string(rank) + " failed: " + cause +
-                          " (noticed in phase '" + when.phase + "', round " +
-                          std::to_string(when.round) + membership(when.epoch) + ")"),
-          rank_(rank),
-          cause_(printable(cause)),
-          when_(when) {}
+    peer_failure(int rank, const std::string& cause, occasion when, errc code = errc::peer_failed);
 
     /// Which rank failed first.
     int rank() const noexcept { return rank_; }
@@ -159,9 +129,7 @@ public:
     const occasion& when() const noexcept { return when_; }
 
 private:
-    static std::string membership(std::int64_t epoch) {
-        return epoch == 0 ? std::string() : ", membership epoch " + std::to_string(epoch);
-    }
+    static std::string membership(std::int64_t epoch);
 
     int rank_;
     std::string cause_;
@@ -172,3 +140,7 @@ private:
 
 template <>
 struct std::is_error_code_enum<sotto::errc> : std::true_type {};
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/core/errors.ipp"
+#endif

@@ -5,12 +5,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "sotto/core/errors.hpp"
 #include "sotto/core/detail/memory/name_index.hpp"
-#include "sotto/core/printable.hpp"
 
 namespace sotto {
 
@@ -52,39 +49,14 @@ public:
 
     /// Appends a tensor.
     layout& add(std::string name, std::vector<std::int64_t> shape,
-                tensor_kind kind = tensor_kind::weight) {
-        if (name.empty()) throw invalid_option("layout: a tensor needs a name");
-        if (name == reserved_name)
-            throw invalid_option(
-                "layout: a tensor is named '__metadata__', which safetensors files "
-                "use for another purpose; give it another name");
-        if (find(name))
-            throw invalid_option("layout: two tensors are named '" + printable(name) + "'");
-        std::int64_t size = 1;
-        for (const std::int64_t extent : shape) {
-            if (extent < 0 || (extent > 0 && size > (size_max - size_) / extent))
-                throw invalid_option(
-                    "layout: tensor '" + printable(name) + "' has extent " +
-                    std::to_string(extent) +
-                    "; extents are at least 0 and a layout holds at most 2^40 floats");
-            size *= extent;
-        }
-        const auto index = static_cast<std::int64_t>(tensors_.size());
-        names_.reserve_one();
-        tensors_.push_back({std::move(name), std::move(shape), kind, index, size_, size});
-        names_.add(tensors_.back().name);
-        size_ += size;
-        return *this;
-    }
+                tensor_kind kind = tensor_kind::weight);
 
     /// Floats in all.
     std::int64_t size() const noexcept { return size_; }
     /// All tensors, in the order in which they were added.
     std::span<const tensor> tensors() const noexcept { return tensors_; }
     /// The tensor of this index, below tensors().size().
-    const tensor& operator[](std::int64_t index) const noexcept {
-        return tensors_[static_cast<std::size_t>(index)];
-    }
+    const tensor& operator[](std::int64_t index) const noexcept;
     /// Where a loop over the tensors begins.
     auto begin() const noexcept { return tensors_.begin(); }
     /// Where it ends.
@@ -92,11 +64,7 @@ public:
 
     /// The tensor of this name; null if there is none.
     ///   cost    O(1)
-    const tensor* find(std::string_view name) const noexcept {
-        const auto found = names_.find(
-            name, [this](std::size_t index) -> std::string_view { return tensors_[index].name; });
-        return found ? &tensors_[*found] : nullptr;
-    }
+    const tensor* find(std::string_view name) const noexcept;
 
 private:
     std::vector<tensor> tensors_;
@@ -105,3 +73,7 @@ private:
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/core/layout.ipp"
+#endif

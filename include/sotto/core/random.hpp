@@ -2,10 +2,11 @@
 
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string_view>
+
+#include "sotto/core/config.hpp"
 
 namespace sotto {
 
@@ -86,15 +87,7 @@ public:
 
     /// Standard normal, by Marsaglia's polar method. The coordinates have 26 bits, so that their
     /// squares are exact and fused or separate multiply-adds give the same sum.
-    float normal() noexcept {
-        while (true) {
-            const double x = static_cast<double>((*this)() >> 6) * 0x1p-25 - 1.0;
-            const double y = static_cast<double>((*this)() >> 6) * 0x1p-25 - 1.0;
-            const double square = x * x + y * y;
-            if (square > 0.0 && square < 1.0)
-                return static_cast<float>(x * std::sqrt(-2.0 * std::log(square) / square));
-        }
-    }
+    float normal() noexcept;
 
     /// What tells this stream from others.
     constexpr std::uint64_t key() const noexcept { return key_; }
@@ -159,3 +152,7 @@ private:
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/core/random.ipp"
+#endif

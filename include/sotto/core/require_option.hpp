@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "sotto/core/describe.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/core/detail/memory/finite.hpp"
 
 namespace sotto::detail {
@@ -141,14 +140,9 @@ constexpr option_range<double> any_finite() noexcept {
 }  // namespace sotto::detail::allowed
 
 namespace sotto::detail {
-[[noreturn]] inline void refuse_option(std::string_view policy, std::string_view option,
-                                       const std::string& value, const std::string& expected,
-                                       std::string_view hint) {
-    std::string text(policy);
-    text.append(": ").append(option).append(" is ").append(value);
-    text.append("; it must be ").append(expected).append(hint);
-    throw invalid_option(text);
-}
+[[noreturn]] void refuse_option(std::string_view policy, std::string_view option,
+                                const std::string& value, const std::string& expected,
+                                std::string_view hint);
 }  // namespace sotto::detail
 
 namespace sotto {
@@ -156,17 +150,8 @@ namespace sotto {
 /// Throws invalid_option unless the option's value is in the range. The text names the policy, the
 /// option, its value and the range, and ends with the hint. NaN is in no range, also in a unit that
 /// is compiled with -ffast-math.
-inline void require_option(std::string_view policy, std::string_view option, const double& value,
-                           const detail::option_range<double>& range, std::string_view hint = {}) {
-    if (range.holds(value)) [[likely]]
-        return;
-    std::string shown;
-    if (detail::is_nan(value))
-        shown = "nan";
-    else
-        detail::append_number(shown, value);
-    detail::refuse_option(policy, option, shown, range.text(value), hint);
-}
+void require_option(std::string_view policy, std::string_view option, const double& value,
+                    const detail::option_range<double>& range, std::string_view hint = {});
 
 /// The same for a name that takes time to make: option() is called if the value is refused.
 template <std::invocable Option>
@@ -189,3 +174,7 @@ inline void require_option(std::string_view policy, std::string_view option,
 }
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/core/require_option.ipp"
+#endif

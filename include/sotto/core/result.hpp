@@ -23,11 +23,7 @@ struct fault {
     static constexpr std::int64_t end = (std::numeric_limits<std::int64_t>::min)();
 
     /// The fault as a sentence, without what was parsed.
-    std::string text() const {
-        return "at byte " + std::to_string(offset) + " expected " +
-               (expected_count < 0 ? std::string() : std::to_string(expected_count) + " ") +
-               expected + ", found " + (found == end ? "the end" : std::to_string(found));
-    }
+    std::string text() const;
 };
 
 }  // namespace sotto::detail
@@ -113,3 +109,7 @@ private:
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/core/result.ipp"
+#endif

@@ -1,11 +1,6 @@
 #pragma once
 
-#include <cerrno>
-#include <cstdio>
-#include <string>
-
-#include "sotto/core/detail/files/descriptor.hpp"
-#include "sotto/core/errors.hpp"
+#include "sotto/core/config.hpp"
 
 namespace sotto {
 
@@ -14,21 +9,15 @@ namespace sotto {
 /// other numbers. Asio and MPI open their own, so `tcp::join` and `mpi::join` call this first. A
 /// program that opens files, or uses a library that does, calls it at the start of main.
 ///   errors  false, with errno set: the system refused to open /dev/null
-inline bool open_standard_streams() noexcept {
-    return detail::open_standard_streams();
-}
+bool open_standard_streams() noexcept;
 
 /// Writes what stdout still holds, and reports whether all that was printed there arrived. A
 /// program calls it at its end: the C library writes what is left after main, and reports nothing.
 ///   errors  output_incomplete: a write failed, as on a full disk
-inline void require_standard_output() {
-    const bool failed_before = std::ferror(stdout) != 0;
-    errno = 0;
-    const bool fails = std::fflush(stdout) != 0;
-    if (!failed_before && !fails) return;
-    throw output_incomplete(
-        "standard output is incomplete: " +
-        (errno != 0 ? detail::system_reason().message() : "a write to it failed before"));
-}
+void require_standard_output();
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/core/standard_streams.ipp"
+#endif

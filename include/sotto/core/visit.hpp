@@ -1,12 +1,13 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "sotto/core/config.hpp"
 
 namespace sotto {
 
@@ -19,29 +20,32 @@ namespace sotto {
 ///           ranks as there were can go on with them
 enum class kept : std::uint8_t { alike, apart, own };
 
+}  // namespace sotto
+
+namespace sotto::detail {
+
 /// Two names as one, in no memory of the heap unless they are very long: states are also shown in
 /// every step, to be put back.
-class joined_name {
+class joined_names {
 public:
     /// Both, one after the other.
-    joined_name(std::string_view prefix, std::string_view name)
-        : size_(prefix.size() + name.size()) {
-        if (size_ > short_.size()) {
-            long_.append(prefix).append(name);
-            return;
-        }
-        std::ranges::copy(name, std::ranges::copy(prefix, short_.begin()).out);
-    }
-    operator std::string_view() const noexcept {
-        return size_ > short_.size() ? std::string_view(long_)
-                                     : std::string_view(short_.data(), size_);
-    }
+    joined_names(std::string_view prefix, std::string_view name);
+    operator std::string_view() const noexcept;
 
 private:
     std::size_t size_;
     std::array<char, 120> short_;
     std::string long_;
 };
+
+}  // namespace sotto::detail
+
+namespace sotto {
+
+/// Two names as one, for a visitor: `field(joined_name("lion/", t.name), values)`. It is a
+/// std::string_view while the expression lasts.
+///   cost    no memory of the heap up to 120 characters
+detail::joined_names joined_name(std::string_view prefix, std::string_view name);
 
 /// A visitor under names that begin alike.
 template <class Field>
@@ -85,3 +89,7 @@ concept visitable = requires(State& state, const detail::idle_visitor& field) {
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/core/visit.ipp"
+#endif

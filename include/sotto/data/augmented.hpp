@@ -16,16 +16,7 @@
 #include "sotto/data/labelled_set.hpp"
 
 /// Data sets: read from files or made up, and who reads which part of them when.
-namespace sotto::data {
-
-/// How images vary in training.
-struct augmentation {
-    std::int64_t padding = 4;  // pixels around the image within which it is cropped again
-    bool flip = true;          // mirror every other one, on average, left to right
-    float fill = 0.0f;         // what the padding holds, on the scale on which a model reads pixels
-};
-
-}  // namespace sotto::data
+namespace sotto::data {}  // namespace sotto::data
 
 namespace sotto::detail::data {
 
@@ -34,7 +25,7 @@ namespace sotto::detail::data {
 template <class D>
 concept image_set = dataset<D> &&
     std::same_as<typename D::batch_type, sotto::data::labelled_batch> && requires(const D& data) {
-    { data.shape() } -> std::same_as<sotto::data::example_shape>;
+    { data.shape() } -> std::same_as<sotto::data::labelled_set::example_shape>;
 };
 
 }  // namespace sotto::detail::data
@@ -64,9 +55,16 @@ class augmented {
 public:
     using batch_type = labelled_batch;
 
+    /// How images vary in training.
+    struct options {
+        std::int64_t padding = 4;  // pixels around the image within which it is cropped again
+        bool flip = true;          // mirror every other one, on average, left to right
+        float fill = 0.0f;  // what the padding holds, on the scale on which a model reads pixels
+    };
+
     /// A set of images, and how they vary.
-    explicit augmented(Set set, augmentation how = {}) : set_(std::move(set)), how_(how) {
-        const data::example_shape shape = set_.shape();
+    explicit augmented(Set set, options how = {}) : set_(std::move(set)), how_(how) {
+        const data::labelled_set::example_shape shape = set_.shape();
         const std::int64_t side = (std::min)(shape.height, shape.width);
         require_option("augmented", "padding", how.padding,
                        detail::allowed::at_least(0).below(side), ", the smaller side of an image");
@@ -75,7 +73,7 @@ public:
 
     std::int64_t size() const { return set_.size(); }
     /// Of one image.
-    data::example_shape shape() const { return set_.shape(); }
+    data::labelled_set::example_shape shape() const { return set_.shape(); }
     /// Of the set.
     std::int64_t classes() const { return set_.classes(); }
 
@@ -133,7 +131,7 @@ private:
     }
 
     Set set_;
-    augmentation how_;
+    options how_;
 };
 
 }  // namespace sotto::data

@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto::data {
 
 /// What a classifier reads in one step: examples of `width` floats each, one after another, and
@@ -17,13 +19,7 @@ public:
     labelled_batch(std::int64_t size, std::int64_t width) { resize(size, width); }
 
     /// Makes room for `size` examples. What they hold is for the caller to write.
-    void resize(std::int64_t size, std::int64_t width, std::int64_t labels_each = 1) {
-        size_ = static_cast<std::size_t>(size);
-        labels_size_ = size_ * static_cast<std::size_t>(labels_each);
-        width_ = static_cast<std::size_t>(width);
-        if (inputs_.size() < size_ * width_) inputs_.resize(size_ * width_);
-        if (labels_.size() < labels_size_) labels_.resize(labels_size_);
-    }
+    void resize(std::int64_t size, std::int64_t width, std::int64_t labels_each = 1);
 
     /// Examples.
     std::int64_t size() const noexcept { return static_cast<std::int64_t>(size_); }
@@ -48,3 +44,7 @@ private:
 };
 
 }  // namespace sotto::data
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/data/labelled_batch.ipp"
+#endif

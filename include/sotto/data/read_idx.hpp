@@ -1,21 +1,12 @@
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/result.hpp"
-#include "sotto/data/detail/gunzip.hpp"
 #include "sotto/data/detail/idx.hpp"
 #include "sotto/data/labelled_set.hpp"
-#include "sotto/data/detail/read_file.hpp"
 
 namespace sotto::data {
 
@@ -24,44 +15,10 @@ namespace sotto::data {
 ///           what so many packed bytes can hold: deflate makes at most 1032 bytes of one
 ///   errors  faults as those of gunzip and parse_idx_header (offsets of the latter within the
 ///           unpacked bytes)
-inline result<bytes> unpack_idx(byte_view packed) {
-    detail::data::gunzip unpacking{packed};
-    std::array<std::byte, 20> start{};
-    const auto magic = unpacking.read(std::span(start).first(4));
-    if (!magic) return magic.why();
-    const std::int64_t rank =
-        std::clamp<std::int64_t>(std::to_integer<std::int64_t>(start[3]), 0, 4);
-    const auto extents =
-        unpacking.read(std::span(start).subspan(4, static_cast<std::size_t>(4 * rank)));
-    if (!extents) return extents.why();
-    const auto first =
-        std::span<const std::byte>(start).first(static_cast<std::size_t>(*magic + *extents));
-    const auto header = detail::data::parse_idx_header(first);
-    if (!header) return header.why();
-    if (header->values / 1032 > static_cast<std::int64_t>(packed.size()))
-        return detail::fault{4, "no more values than the packed bytes can hold", header->values};
-
-    bytes all(static_cast<std::size_t>(header->file_bytes()));
-    std::copy(first.begin(), first.end(), all.begin());
-    const auto values = unpacking.read(std::span(all).subspan(first.size()));
-    if (!values) return values.why();
-    if (*values != header->values)
-        return detail::fault{header->header_bytes + *values, "values, as the header says", *values,
-                             header->values};
-    const auto end = unpacking.finish();
-    if (!end) return end.why();
-    return all;
-}
+result<bytes> unpack_idx(byte_view packed);
 
 /// The values of an IDX file, packed by gzip or not: `file` is replaced by its unpacked bytes.
-inline result<detail::data::idx_array> parse_idx_file(bytes& file) {
-    if (detail::data::is_gzip(file)) {
-        auto unpacked = unpack_idx(file);
-        if (!unpacked) return unpacked.why();
-        file = std::move(*unpacked);
-    }
-    return detail::data::parse_idx(file);
-}
+result<detail::data::idx_array> parse_idx_file(bytes& file);
 
 /// Reads a labelled image set, such as MNIST, from two IDX files, each packed by gzip or not.
 ///   shape   images: count x height x width, or count x channels x height x width;  labels: count
@@ -69,34 +26,12 @@ inline result<detail::data::idx_array> parse_idx_file(bytes& file) {
 ///   errors  io_failure: a file that cannot be read;  malformed, naming the file: see
 ///           parse_idx_file, another rank, images without pixels, numbers of images and labels that
 ///           differ
-inline labelled_set read_idx(const std::filesystem::path& images_path,
-                             const std::filesystem::path& labels_path,
-                             detail::data::byte_scale meaning = {}) {
-    bytes image_file = detail::data::read_file(images_path);
-    const detail::data::idx_array images = parse_idx_file(image_file).value(images_path.string());
-    const auto& [n, b, c, d] = images.header.extents;
-    if (images.header.rank < 3)
-        throw malformed(images_path.string(), {3, "rank 3 or 4 for images", images.header.rank});
-    const data::example_shape shape =
-        images.header.rank == 3 ? data::example_shape{1, b, c} : data::example_shape{b, c, d};
-    if (shape.size() == 0)
-        throw malformed(images_path.string(), {8, "images with at least one pixel", 0});
-
-    bytes label_file = detail::data::read_file(labels_path);
-    const detail::data::idx_array labels = parse_idx_file(label_file).value(labels_path.string());
-    if (labels.header.rank != 1)
-        throw malformed(labels_path.string(), {3, "rank 1 for labels", labels.header.rank});
-    if (labels.header.extents[0] != n)
-        throw malformed(labels_path.string() + " (for the " + std::to_string(n) + " images of " +
-                            images_path.string() + ")",
-                        {4, "labels, one for each image", labels.header.extents[0], n});
-
-    const auto as_number = [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); };
-    std::vector<std::uint8_t> pixels(images.values.size());
-    std::transform(images.values.begin(), images.values.end(), pixels.begin(), as_number);
-    std::vector<std::int32_t> classes(labels.values.size());
-    std::transform(labels.values.begin(), labels.values.end(), classes.begin(), as_number);
-    return {shape, std::move(pixels), std::move(classes), meaning};
-}
+labelled_set read_idx(const std::filesystem::path& images_path,
+                      const std::filesystem::path& labels_path,
+                      detail::data::byte_scale meaning = {});
 
 }  // namespace sotto::data
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/data/read_idx.ipp"
+#endif

@@ -4,14 +4,11 @@
 #include <string_view>
 
 #include "sotto/core/bytes.hpp"
-#include "sotto/data/detail/read_file.hpp"
 #include "sotto/data/text_set.hpp"
 #include "sotto/data/vocabulary.hpp"
 
 namespace sotto::detail::data {
-inline std::string_view as_text(byte_view file) {
-    return {reinterpret_cast<const char*>(file.data()), file.size()};
-}
+std::string_view as_text(byte_view file);
 }  // namespace sotto::detail::data
 
 namespace sotto::data {
@@ -19,18 +16,16 @@ namespace sotto::data {
 /// Reads a text from a file, every byte a character, with the file's own vocabulary.
 ///   cost    1 byte a character; while reading, twice that
 ///   errors  io_failure: a file that cannot be read;  all others as text_set, naming the file
-inline text_set read_text(const std::filesystem::path& path, data::text_windows windows = {}) {
-    const bytes file = detail::data::read_file(path);
-    return text_set(detail::data::as_text(file), windows, path.string());
-}
+text_set read_text(const std::filesystem::path& path, text_set::windows cut = {});
 
 /// Reads a text to be read by a model that learnt another one's vocabulary.
 ///   errors  as above, and malformed: a character that the vocabulary has not, with its place in
 ///           the file
-inline text_set read_text(const std::filesystem::path& path, const data::vocabulary& known,
-                          data::text_windows windows = {}) {
-    const bytes file = detail::data::read_file(path);
-    return text_set(detail::data::as_text(file), known, windows, path.string());
-}
+text_set read_text(const std::filesystem::path& path, const data::vocabulary& known,
+                   text_set::windows cut = {});
 
 }  // namespace sotto::data
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/data/read_text.ipp"
+#endif

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -10,19 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/core/errors.hpp"
-#include "sotto/core/require_option.hpp"
-#include "sotto/core/result.hpp"
 #include "sotto/data/labelled_batch.hpp"
 #include "sotto/data/vocabulary.hpp"
 
 namespace sotto::data {
-
-/// How a text is cut into examples.
-struct text_windows {
-    std::int64_t length = 64;  // characters that a model reads in one example
-    std::int64_t stride = 0;   // characters from the start of one to that of the next; 0: length
-};
 
 /// Windows of a text, each character with the one after it as its label: a data set in the sense of
 /// sotto::dataset for a model that predicts text. Copies and parts share the memory, which nothing
@@ -40,29 +29,26 @@ class text_set {
 public:
     using batch_type = labelled_batch;
 
+    /// How a text is cut into examples.
+    struct windows {
+        std::int64_t length = 64;  // characters that a model reads in one example
+        std::int64_t stride = 0;  // characters from the start of one to that of the next; 0: length
+    };
+
     /// With the text's own characters as the vocabulary. `name` is what errors call the text.
-    explicit text_set(std::string_view text, data::text_windows windows = {},
-                      std::string_view name = "text")
-        : text_set(text, data::vocabulary(text), windows, name) {}
+    explicit text_set(std::string_view text) : text_set(text, windows{}) {}
+    /// The same, cut as the windows say.
+    explicit text_set(std::string_view text, windows cut, std::string_view name = "text")
+        : text_set(text, data::vocabulary(text), cut, name) {}
 
     /// By a vocabulary that was made before, as of the text trained on.
-    text_set(std::string_view text, const data::vocabulary& known, data::text_windows windows = {},
-             std::string_view name = "text")
-        : memory_(std::make_shared<const memory>(
-              memory{known, known.encode(text).value([&] { return std::string(name); }),
-                     std::string(name)})),
-          characters_(static_cast<std::int64_t>(text.size())),
-          windows_(windows) {
-        require_option("text_set", "length", windows_.length, detail::allowed::at_least(1));
-        require_option("text_set", "stride", windows_.stride, detail::allowed::at_least(0),
-                       ", where 0 is the length");
-        if (windows_.stride == 0) windows_.stride = windows_.length;
-        require_a_window();
-    }
+    text_set(std::string_view text, const data::vocabulary& known)
+        : text_set(text, known, windows{}) {}
+    /// The same, cut as the windows say.
+    text_set(std::string_view text, const data::vocabulary& known, windows cut,
+             std::string_view name = "text");
 
-    std::int64_t size() const noexcept {
-        return (characters_ - windows_.length - 1) / windows_.stride + 1;
-    }
+    std::int64_t size() const noexcept;
     /// Of this part of the text.
     std::int64_t characters() const noexcept { return characters_; }
     /// Characters of an example.
@@ -73,29 +59,10 @@ public:
     /// That of the whole text: parts of one text agree on it.
     const data::vocabulary& vocabulary() const noexcept { return memory_->known; }
 
-    void gather(std::span<const std::int64_t> indices, labelled_batch& batch) const {
-        const auto length = static_cast<std::size_t>(windows_.length);
-        batch.resize(static_cast<std::int64_t>(indices.size()), windows_.length, windows_.length);
-        for (std::size_t i = 0; i < indices.size(); ++i) {
-            const std::span<const std::uint8_t> read = window(indices[i]);
-            std::copy_n(read.begin(), length, batch.inputs().subspan(i * length, length).begin());
-            std::copy_n(read.begin() + 1, length,
-                        batch.labels().subspan(i * length, length).begin());
-        }
-    }
+    void gather(std::span<const std::int64_t> indices, labelled_batch& batch) const;
 
     /// The characters first..first+count-1, cut into windows from their start on.
-    text_set part(std::int64_t first, std::int64_t count) const {
-        if (first < 0 || first > characters_ || count < 0 || count > characters_ - first)
-            throw invalid_option(
-                "text_set: asked for " + std::to_string(count) + " characters of " + memory_->name +
-                " from " + std::to_string(first) + " on; there are " + std::to_string(characters_));
-        text_set part = *this;
-        part.first_ += first;
-        part.characters_ = count;
-        part.require_a_window();
-        return part;
-    }
+    text_set part(std::int64_t first, std::int64_t count) const;
 
 private:
     struct memory {
@@ -104,27 +71,14 @@ private:
         std::string name;
     };
 
-    void require_a_window() const {
-        if (characters_ <= windows_.length)
-            throw invalid_option("text_set: " + std::to_string(characters_) + " characters of " +
-                                 memory_->name + " from " + std::to_string(first_) +
-                                 " on; expected more than " + std::to_string(windows_.length) +
-                                 ", the length of a window");
-    }
+    void require_a_window() const;
 
-    std::span<const std::uint8_t> window(std::int64_t index) const {
-        if (index < 0 || index >= size())
-            throw invalid_option("text_set: asked for example " + std::to_string(index) +
-                                 "; expected 0 to " + std::to_string(size()) + " exclusive");
-        return std::span(memory_->ids)
-            .subspan(static_cast<std::size_t>(first_ + index * windows_.stride),
-                     static_cast<std::size_t>(windows_.length + 1));
-    }
+    std::span<const std::uint8_t> window(std::int64_t index) const;
 
     std::shared_ptr<const memory> memory_;
     std::int64_t first_ = 0;
     std::int64_t characters_;
-    data::text_windows windows_;
+    windows windows_;
 };
 
 }  // namespace sotto::data
@@ -145,10 +99,10 @@ namespace sotto::data {
 ///   math    train: the first floor(share x characters)
 ///   errors  invalid_option: a share that is not between 0 and 1, a part shorter than one window
 ///           and the character behind it
-inline detail::data::train_and_validation split(const text_set& text, double share = 0.9) {
-    require_option("split", "share", share, detail::allowed::above(0.0).below(1.0));
-    const auto first = static_cast<std::int64_t>(share * static_cast<double>(text.characters()));
-    return {text.part(0, first), text.part(first, text.characters() - first)};
-}
+detail::data::train_and_validation split(const text_set& text, double share = 0.9);
 
 }  // namespace sotto::data
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/data/text_set.ipp"
+#endif

@@ -3,11 +3,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include "sotto/core/errors.hpp"
 #include "sotto/core/result.hpp"
 
 namespace sotto::data {
@@ -20,15 +18,7 @@ namespace sotto::data {
 class vocabulary {
 public:
     /// Of all characters that occur in the text.
-    explicit vocabulary(std::string_view text) {
-        ids_.fill(absent);
-        for (const char c : text) ids_[index(c)] = 0;
-        for (std::size_t c = 0; c < ids_.size(); ++c)
-            if (ids_[c] != absent) {
-                ids_[c] = static_cast<std::int16_t>(size_);
-                characters_[size_++] = static_cast<char>(c);
-            }
-    }
+    explicit vocabulary(std::string_view text);
 
     /// Characters that occur.
     std::int64_t size() const noexcept { return static_cast<std::int64_t>(size_); }
@@ -37,25 +27,10 @@ public:
     bool contains(char c) const noexcept { return ids_[index(c)] != absent; }
 
     /// The numbers of a text's characters.
-    result<std::vector<std::uint8_t>> encode(std::string_view text) const {
-        std::vector<std::uint8_t> ids(text.size());
-        for (std::size_t i = 0; i < text.size(); ++i) {
-            const std::int16_t id = ids_[index(text[i])];
-            if (id == absent)
-                return detail::fault{static_cast<std::int64_t>(i), "a character of the vocabulary",
-                                     static_cast<std::int64_t>(index(text[i]))};
-            ids[i] = static_cast<std::uint8_t>(id);
-        }
-        return ids;
-    }
+    result<std::vector<std::uint8_t>> encode(std::string_view text) const;
 
     /// The character with this number.
-    char character(std::int64_t id) const {
-        if (id < 0 || id >= size())
-            throw invalid_option("vocabulary: asked for character " + std::to_string(id) +
-                                 "; expected 0 to " + std::to_string(size_) + " exclusive");
-        return characters_[static_cast<std::size_t>(id)];
-    }
+    char character(std::int64_t id) const;
 
     friend bool operator==(const vocabulary&, const vocabulary&) = default;
 
@@ -70,3 +45,7 @@ private:
 };
 
 }  // namespace sotto::data
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/data/vocabulary.ipp"
+#endif

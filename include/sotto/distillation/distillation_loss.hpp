@@ -3,10 +3,8 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
-#include <string>
 
 #include "sotto/core/errors.hpp"
-#include "sotto/core/require_option.hpp"
 
 namespace sotto {
 
@@ -33,22 +31,13 @@ concept distillation_loss = std::copy_constructible<L> &&
 namespace sotto::detail {
 
 /// Rows of so many outputs, after every size has been checked.
-inline std::size_t checked_rows(const char* where, std::size_t logits, std::size_t outputs,
-                                std::size_t targets) {
-    if (outputs == 0 ? logits != 0 : logits % outputs != 0)
-        throw invalid_option(std::string(where) + ": " + std::to_string(logits) +
-                             " logits in rows of " + std::to_string(outputs) +
-                             "; expected a multiple");
-    if (targets != logits)
-        throw invalid_option(std::string(where) + ": " + std::to_string(targets) +
-                             " targets; expected " + std::to_string(logits) +
-                             ", one for each logit");
-    return outputs == 0 ? 0 : logits / outputs;
-}
+std::size_t checked_rows(const char* where, std::size_t logits, std::size_t outputs,
+                         std::size_t targets);
 
-inline double checked_temperature(const char* where, const double& temperature) {
-    require_option(where, "temperature", temperature, allowed::above(0.0));
-    return temperature;
-}
+double checked_temperature(const char* where, const double& temperature);
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/distillation/distillation_loss.ipp"
+#endif

@@ -1,12 +1,9 @@
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <cstdint>
 
 #include "sotto/core/errors.hpp"
-#include "sotto/core/require_option.hpp"
 
 namespace sotto::detail {
 
@@ -20,9 +17,7 @@ concept distillation_weight = std::copy_constructible<W> &&
     options.check();
 };
 
-inline void check_weight(const char* policy, const double& weight) {
-    require_option(policy, "weight", weight, allowed::at_least(0.0));
-}
+void check_weight(const char* policy, const double& weight);
 }  // namespace sotto::detail
 
 namespace sotto {
@@ -46,15 +41,9 @@ struct ramped_weight {
     std::int64_t steps = 1000;  // of the rise
 
     /// The weight after so many steps with teachers.
-    double at(std::int64_t step) const noexcept {
-        return weight *
-               (std::min)(1.0, (static_cast<double>(step) + 1.0) / static_cast<double>(steps));
-    }
+    double at(std::int64_t step) const noexcept;
     /// Throws invalid_option: a weight below 0 or not finite, steps below 1.
-    void check() const {
-        detail::check_weight("ramped_weight", weight);
-        require_option("ramped_weight", "steps", steps, detail::allowed::at_least(1));
-    }
+    void check() const;
     void describe(auto&& field) const {
         field("weight", weight);
         field("steps", steps);
@@ -70,14 +59,9 @@ struct decayed_weight {
     std::int64_t half_life = 1000;  // steps
 
     /// The weight after so many steps with teachers.
-    double at(std::int64_t step) const noexcept {
-        return weight * std::exp2(-static_cast<double>(step) / static_cast<double>(half_life));
-    }
+    double at(std::int64_t step) const noexcept;
     /// Throws invalid_option: a weight below 0 or not finite, a half-life below 1.
-    void check() const {
-        detail::check_weight("decayed_weight", weight);
-        require_option("decayed_weight", "half_life", half_life, detail::allowed::at_least(1));
-    }
+    void check() const;
     void describe(auto&& field) const {
         field("weight", weight);
         field("half_life", half_life);
@@ -85,3 +69,7 @@ struct decayed_weight {
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/distillation/distillation_weight.ipp"
+#endif

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <span>
 
@@ -19,28 +18,24 @@ struct forward_kl {
     double temperature = 1.0;  // T: the higher, the more unlikely outputs count
 
     void add(std::span<const float> teacher, std::size_t outputs, double share,
-             std::span<float> targets) const {
-        detail::add_softened(name, teacher, outputs, temperature, share, targets);
-    }
+             std::span<float> targets) const;
 
     double value(std::span<const float> logits, std::size_t outputs,
-                 std::span<const float> targets) const {
-        return of_all().value(logits, outputs, targets);
-    }
+                 std::span<const float> targets) const;
 
     double gradient(std::span<const float> logits, std::size_t outputs,
-                    std::span<const float> targets, double weight, std::span<float> out) const {
-        return of_all().gradient(logits, outputs, targets, weight, out);
-    }
+                    std::span<const float> targets, double weight, std::span<float> out) const;
 
     void describe(auto&& field) const { field("temperature", temperature); }
 
 private:
     static constexpr const char* name = "forward_kl";
 
-    detail::covering of_all() const {
-        return {name, temperature, [](double q) { return std::log(q); }};
-    }
+    detail::covering of_all() const;
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/distillation/forward_kl.ipp"
+#endif

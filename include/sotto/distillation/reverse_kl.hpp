@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <span>
 
-#include "sotto/core/require_option.hpp"
 #include "sotto/distillation/softened.hpp"
 
 namespace sotto {
@@ -26,38 +25,13 @@ struct reverse_kl {
     double floor = 1e-6;       // what a teacher rules out altogether would count infinitely
 
     void add(std::span<const float> teacher, std::size_t outputs, double share,
-             std::span<float> targets) const {
-        detail::add_softened(name, teacher, outputs, temperature, share, targets);
-    }
+             std::span<float> targets) const;
 
     double value(std::span<const float> logits, std::size_t outputs,
-                 std::span<const float> targets) const {
-        const double t = checked();
-        return t * t *
-               detail::mean_over_rows(name, logits, outputs, targets,
-                                      [&](auto row, auto q, std::size_t) {
-                                          return of_row(detail::softened(row, t), row, q);
-                                      });
-    }
+                 std::span<const float> targets) const;
 
     double gradient(std::span<const float> logits, std::size_t outputs,
-                    std::span<const float> targets, double weight, std::span<float> out) const {
-        const double t = checked();
-        detail::checked_rows(name, logits.size(), outputs, out.size());
-        const double step = t * detail::weight_of_row(logits.size(), outputs, weight);
-        return t * t *
-               detail::mean_over_rows(
-                   name, logits, outputs, targets, [&](auto row, auto q, std::size_t first) {
-                       const detail::softened p(row, t);
-                       const double k = of_row(p, row, q);
-                       for (std::size_t j = 0; j < outputs; ++j) {
-                           const double log_p = p.log(row[j]);
-                           out[first + j] += static_cast<float>(step * std::exp(log_p) *
-                                                                (log_p - log_target(q[j]) - k));
-                       }
-                       return k;
-                   });
-    }
+                    std::span<const float> targets, double weight, std::span<float> out) const;
 
     void describe(auto&& field) const {
         field("temperature", temperature);
@@ -67,22 +41,16 @@ struct reverse_kl {
 private:
     static constexpr const char* name = "reverse_kl";
 
-    double checked() const {
-        require_option(name, "floor", floor, detail::allowed::above(0.0).below(1.0));
-        return detail::checked_temperature(name, temperature);
-    }
+    double checked() const;
 
     double log_target(float q) const { return std::log((std::max)(double{q}, floor)); }
 
     double of_row(const detail::softened& p, std::span<const float> row,
-                  std::span<const float> q) const {
-        double sum = 0.0;
-        for (std::size_t j = 0; j < row.size(); ++j) {
-            const double log_p = p.log(row[j]);
-            sum += std::exp(log_p) * (log_p - log_target(q[j]));
-        }
-        return sum;
-    }
+                  std::span<const float> q) const;
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/distillation/reverse_kl.ipp"
+#endif

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "sotto/distillation/softened.hpp"
+#include "sotto/core/config.hpp"
 
 namespace sotto {
 
@@ -17,34 +17,13 @@ namespace sotto {
 ///   source  Ba & Caruana 2014, Do deep nets really need to be deep?, arXiv:1312.6184
 struct squared_logit_error {
     void add(std::span<const float> teacher, std::size_t outputs, double share,
-             std::span<float> targets) const {
-        detail::checked_rows(name, teacher.size(), outputs, targets.size());
-        for (std::size_t i = 0; i < teacher.size(); ++i)
-            targets[i] += static_cast<float>(share * double{teacher[i]});
-    }
+             std::span<float> targets) const;
 
     double value(std::span<const float> logits, std::size_t outputs,
-                 std::span<const float> targets) const {
-        return detail::mean_over_rows(name, logits, outputs, targets,
-                                      [](auto row, auto wanted, std::size_t) {
-                                          double sum = 0.0;
-                                          for (std::size_t j = 0; j < row.size(); ++j) {
-                                              const double off = double{row[j]} - double{wanted[j]};
-                                              sum += off * off;
-                                          }
-                                          return sum;
-                                      });
-    }
+                 std::span<const float> targets) const;
 
     double gradient(std::span<const float> logits, std::size_t outputs,
-                    std::span<const float> targets, double weight, std::span<float> out) const {
-        detail::checked_rows(name, logits.size(), outputs, out.size());
-        const double found = value(logits, outputs, targets);
-        const double step = 2.0 * detail::weight_of_row(logits.size(), outputs, weight);
-        for (std::size_t i = 0; i < logits.size(); ++i)
-            out[i] += static_cast<float>(step * (double{logits[i]} - double{targets[i]}));
-        return found;
-    }
+                    std::span<const float> targets, double weight, std::span<float> out) const;
 
     void describe(auto&&) const {}
 
@@ -53,3 +32,7 @@ private:
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/distillation/squared_logit_error.ipp"
+#endif

@@ -19,7 +19,7 @@ namespace sotto::detail {
 inline std::atomic_flag has_complained_of_sotto_isa;
 }  // namespace sotto::detail
 
-namespace sotto::kernels {
+namespace sotto::detail::kernels {
 
 /// What the vector kernels are compiled for, besides the unit's own instruction set. `baseline` is
 /// what every processor of the architecture has: SSE2 on x86-64, NEON on AArch64.
@@ -29,16 +29,6 @@ namespace sotto::kernels {
 ///   avx512    f, bw, dq and vl
 enum class instruction_set : std::uint8_t { baseline, sse4_2, avx2, avx512 };
 
-}  // namespace sotto::kernels
-
-namespace sotto::detail::kernels {
-
-using sotto::kernels::instruction_set;
-
-}  // namespace sotto::detail::kernels
-
-namespace sotto::kernels {
-
 inline namespace SOTTO_UNIT {
 
 /// As SOTTO_ISA spells it.
@@ -46,11 +36,6 @@ constexpr std::string_view name_of(instruction_set set) noexcept {
     constexpr std::string_view names[] = {"baseline", "sse4_2", "avx2", "avx512"};
     return names[static_cast<std::size_t>(set)];
 }
-
-}  // namespace SOTTO_UNIT
-}  // namespace sotto::kernels
-
-namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
 #if defined(SOTTO_DISPATCHES)
 /// AVX2 with all that processors which have it have as well: FMA, F16C, BMI.
@@ -82,15 +67,15 @@ inline instruction_set processor_instruction_set() noexcept {
 /// The set that SOTTO_ISA asks for; `found`, the widest there is, where it asks for nothing, for
 /// more or for an unknown name. Of the last two it complains in a line, unless it already has.
 ///   shape   asked: null or empty if nothing is asked for
-inline sotto::kernels::instruction_set obey_sotto_isa(const char* asked,
-                                                      sotto::kernels::instruction_set found,
-                                                      std::FILE* complaints,
-                                                      std::atomic_flag& has_complained) noexcept {
+inline sotto::detail::kernels::instruction_set obey_sotto_isa(
+    const char* asked, sotto::detail::kernels::instruction_set found, std::FILE* complaints,
+    std::atomic_flag& has_complained) noexcept {
     if (asked == nullptr || *asked == '\0') return found;
     bool known = false;
-    for (const auto set :
-         {sotto::kernels::instruction_set::baseline, sotto::kernels::instruction_set::sse4_2,
-          sotto::kernels::instruction_set::avx2, sotto::kernels::instruction_set::avx512}) {
+    for (const auto set : {sotto::detail::kernels::instruction_set::baseline,
+                           sotto::detail::kernels::instruction_set::sse4_2,
+                           sotto::detail::kernels::instruction_set::avx2,
+                           sotto::detail::kernels::instruction_set::avx512}) {
         if (name_of(set) != asked) continue;
         if (set <= found) return set;
         known = true;
@@ -115,17 +100,18 @@ inline sotto::kernels::instruction_set obey_sotto_isa(const char* asked,
     return found;
 }
 
-}  // namespace sotto::detail::kernels::inline SOTTO_UNIT
+}  // namespace SOTTO_UNIT
+}  // namespace sotto::detail::kernels
 
 namespace sotto::kernels {
 inline namespace SOTTO_UNIT {
 
-/// The widest set that this processor and its operating system have. The environment variable
-/// SOTTO_ISA (baseline, sse4_2, avx2, avx512) can only lower it. It is read once in each unit.
-/// Another value, or more than the processor has, changes nothing: a line on stderr says so, once
-/// in a program.
-inline instruction_set best_instruction_set() noexcept {
-    static const instruction_set best = [] {
+/// The widest set that this processor and its operating system have: name_of(it) is a text. The
+/// environment variable SOTTO_ISA (baseline, sse4_2, avx2, avx512) can only lower it. It is read
+/// once in each unit. Another value, or more than the processor has, changes nothing: a line on
+/// stderr says so, once in a program.
+inline detail::kernels::instruction_set best_instruction_set() noexcept {
+    static const detail::kernels::instruction_set best = [] {
         return detail::kernels::obey_sotto_isa(std::getenv("SOTTO_ISA"),
                                                detail::kernels::processor_instruction_set(), stderr,
                                                sotto::detail::has_complained_of_sotto_isa);
@@ -144,20 +130,20 @@ namespace sotto::detail::kernels::inline SOTTO_UNIT {
 template <class Kernel, class... Arguments>
 SOTTO_AVX512 [[gnu::noinline, gnu::flatten]] auto run_avx512(
     const Arguments&... arguments) noexcept {
-    return Kernel::template run<sotto::kernels::instruction_set::avx512>(arguments...);
+    return Kernel::template run<sotto::detail::kernels::instruction_set::avx512>(arguments...);
 }
 template <class Kernel, class... Arguments>
 SOTTO_AVX2 [[gnu::noinline, gnu::flatten]] auto run_avx2(const Arguments&... arguments) noexcept {
-    return Kernel::template run<sotto::kernels::instruction_set::avx2>(arguments...);
+    return Kernel::template run<sotto::detail::kernels::instruction_set::avx2>(arguments...);
 }
 template <class Kernel, class... Arguments>
 SOTTO_SSE42 [[gnu::noinline, gnu::flatten]] auto run_sse4_2(
     const Arguments&... arguments) noexcept {
-    return Kernel::template run<sotto::kernels::instruction_set::sse4_2>(arguments...);
+    return Kernel::template run<sotto::detail::kernels::instruction_set::sse4_2>(arguments...);
 }
 template <class Kernel, class... Arguments>
 [[gnu::noinline, gnu::flatten]] auto run_baseline(const Arguments&... arguments) noexcept {
-    return Kernel::template run<sotto::kernels::instruction_set::baseline>(arguments...);
+    return Kernel::template run<sotto::detail::kernels::instruction_set::baseline>(arguments...);
 }
 
 }  // namespace sotto::detail::kernels::inline SOTTO_UNIT
@@ -168,13 +154,16 @@ inline namespace SOTTO_UNIT {
 /// Runs a kernel as it was compiled for the set: `Kernel::run<Set>(arguments...)`, a function
 /// marked SOTTO_INLINE that calls nothing which is not, or is an operation of that set.
 template <class Kernel, class... Arguments>
-auto run_on(instruction_set set, const Arguments&... arguments) noexcept {
+auto run_on(detail::kernels::instruction_set set, const Arguments&... arguments) noexcept {
 #if defined(SOTTO_DISPATCHES)
     switch (set) {
-        case instruction_set::avx512: return detail::kernels::run_avx512<Kernel>(arguments...);
-        case instruction_set::avx2: return detail::kernels::run_avx2<Kernel>(arguments...);
-        case instruction_set::sse4_2: return detail::kernels::run_sse4_2<Kernel>(arguments...);
-        case instruction_set::baseline: break;
+        case detail::kernels::instruction_set::avx512:
+            return detail::kernels::run_avx512<Kernel>(arguments...);
+        case detail::kernels::instruction_set::avx2:
+            return detail::kernels::run_avx2<Kernel>(arguments...);
+        case detail::kernels::instruction_set::sse4_2:
+            return detail::kernels::run_sse4_2<Kernel>(arguments...);
+        case detail::kernels::instruction_set::baseline: break;
     }
 #else
     static_cast<void>(set);

@@ -21,7 +21,7 @@
 #include "sotto/kernels/detail/simd/unfused.hpp"
 #include "sotto/kernels/detail/simd/uninitialised.hpp"
 
-namespace sotto::kernels::inline SOTTO_UNIT {
+namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
 /// Memory that a team selects in: that of top_k_scratch for each member, and the result's.
 template <std::same_as<std::uint32_t> Index>
@@ -30,21 +30,18 @@ public:
     /// Takes what selecting k of n values by so many threads needs.
     void reserve(std::int64_t n, std::int64_t k, int threads) {
         constexpr auto function = "team_top_k_scratch::reserve";
-        detail::kernels::check_top_k(static_cast<std::size_t>(n), k, detail::kernels::narrow_max,
-                                     function);
-        if (threads < 1)
-            detail::kernels::refuse(function, detail::kernels::given("threads", threads),
-                                    "at least 1");
+        check_top_k(static_cast<std::size_t>(n), k, narrow_max, function);
+        if (threads < 1) refuse(function, given("threads", threads), "at least 1");
         const auto size = static_cast<std::size_t>(n), wanted = static_cast<std::size_t>(k);
         const auto count = static_cast<std::size_t>(threads);
         if (members_.size() < count) members_ = std::vector<member_state>(count);
         // The first member's is also for one thread alone: it takes over where a sample misleads.
-        const std::size_t share = detail::kernels::top_k_search::room_for(size / count + 1, wanted);
+        const std::size_t share = top_k_search::room_for(size / count + 1, wanted);
         for (std::size_t m = 0; m < count; ++m) {
             members_[m].search.reserve(m == 0 ? size : size / count + 1, wanted, false);
-            members_[m].inside.reserve(share + detail::kernels::lanes_max);
+            members_[m].inside.reserve(share + lanes_max);
         }
-        joined_.reserve(count * share + detail::kernels::lanes_max);
+        joined_.reserve(count * share + lanes_max);
         ranker_.reserve(count * share);
         places_.reserve(wanted);
         values_.reserve(wanted);
@@ -53,10 +50,11 @@ public:
 private:
     friend detail::kernels::insides;
 
-    selection select(std::span<const float> values, std::int64_t k, thread_team& team,
-                     nan_policy nans) {
+    sotto::kernels::selection select(std::span<const float> values, std::int64_t k,
+                                     sotto::kernels::thread_team& team,
+                                     sotto::kernels::nan_policy nans) {
         const std::size_t n = values.size(), wanted = static_cast<std::size_t>(k);
-        detail::kernels::check_top_k(n, k);
+        check_top_k(n, k);
         if (k == 0) return {};
         reserve(static_cast<std::int64_t>(n), k, team.size());
         if (team.size() == 1 || n < shared_min) return alone(values, k, nans);
@@ -67,9 +65,9 @@ private:
             member(0).search.sample_elsewhere();
             return alone(values, k, nans);
         }
-        const detail::kernels::ranked_magnitude least = rank(team);
+        const ranked_magnitude least = rank(team);
         const bool nan = keep(least, team);
-        if (nan && nans == nan_policy::refuse) detail::kernels::refuse_nan(values);
+        if (nan && nans == sotto::kernels::nan_policy::refuse) refuse_nan(values);
         return {{places_.data(), wanted}, {values_.data(), wanted}};
     }
 
@@ -77,22 +75,21 @@ private:
     static constexpr std::size_t shared_min = 65536;
 
     struct alignas(64) member_state {
-        detail::kernels::top_k_search search;
-        detail::kernels::uninitialised<float> inside;  // candidates near the last that is chosen
-        detail::kernels::range_counts counts;
-        detail::kernels::keep_request request;
+        top_k_search search;
+        uninitialised<float> inside;  // candidates near the last that is chosen
+        range_counts counts;
+        keep_request request;
         bool nan = false;
     };
 
     member_state& member(int m) noexcept { return members_[static_cast<std::size_t>(m)]; }
 
-    selection alone(std::span<const float> values, std::int64_t k, nan_policy nans) {
-        return detail::kernels::select(detail::kernels::whole(values), k, member(0).search, nullptr,
-                                       nans);
+    sotto::kernels::selection alone(std::span<const float> values, std::int64_t k,
+                                    sotto::kernels::nan_policy nans) {
+        return kernels::select(whole(values), k, member(0).search, nullptr, nans);
     }
 
-    detail::kernels::selected_part<detail::kernels::plain_source> part_of(
-        int m, int members) const noexcept {
+    selected_part<plain_source> part_of(int m, int members) const noexcept {
         const std::size_t n = values_to_select_.size();
         const auto from = n * static_cast<std::size_t>(m) / static_cast<std::size_t>(members);
         const auto to = n * static_cast<std::size_t>(m + 1) / static_cast<std::size_t>(members);
@@ -100,47 +97,45 @@ private:
     }
 
     /// Each member samples its own part, the first one judges.
-    detail::kernels::probable_thresholds estimate(thread_team& team) {
+    probable_thresholds estimate(sotto::kernels::thread_team& team) {
         const std::size_t n = values_to_select_.size();
-        const std::size_t sampled = detail::kernels::threshold_sampler::sample_size(n) /
-                                    static_cast<std::size_t>(team.size()) /
-                                    detail::kernels::sample_line;
-        detail::kernels::threshold_sampler& sampler = member(0).search.sampler();
+        const std::size_t sampled =
+            threshold_sampler::sample_size(n) / static_cast<std::size_t>(team.size()) / sample_line;
+        threshold_sampler& sampler = member(0).search.sampler();
         float* const room = sampler.room();
         const std::uint64_t attempt = member(0).search.attempt();
         team.run([&](int m) {
             const auto part = part_of(m, team.size());
-            detail::kernels::run_unfused<
-                detail::kernels::take_sample<detail::kernels::plain_source>>(
-                best_instruction_set(), part.source, part.first, part.size, sampled, attempt,
-                room + static_cast<std::size_t>(m) * sampled * detail::kernels::sample_line);
+            run_unfused<take_sample<plain_source>>(
+                sotto::kernels::best_instruction_set(), part.source, part.first, part.size, sampled,
+                attempt, room + static_cast<std::size_t>(m) * sampled * sample_line);
         });
-        const std::size_t count =
-            sampled * detail::kernels::sample_line * static_cast<std::size_t>(team.size());
+        const std::size_t count = sampled * sample_line * static_cast<std::size_t>(team.size());
         return sampler.judge({room, count}, n, wanted_, 1.0, false);
     }
 
-    void collect(const detail::kernels::probable_thresholds& start, thread_team& team) {
+    void collect(const probable_thresholds& start, sotto::kernels::thread_team& team) {
         const std::size_t n = values_to_select_.size();
         team.run(
             [&](int m) { member(m).search.run_share(part_of(m, team.size()), n, wanted_, start); });
     }
 
-    std::size_t total(thread_team& team) {
+    std::size_t total(sotto::kernels::thread_team& team) {
         std::size_t sum = 0;
         for (int m = 0; m < team.size(); ++m) sum += member(m).search.everything().count;
         return sum;
     }
 
     /// The last that is chosen among all candidates: members take out those near it.
-    detail::kernels::ranked_magnitude rank(thread_team& team) {
+    ranked_magnitude rank(sotto::kernels::thread_team& team) {
         near_ = range_near(team);
         team.run([&](int m) {
-            const detail::kernels::candidates all = member(m).search.everything();
-            member(m).counts = detail::kernels::run_unfused<detail::kernels::extract_range>(
-                best_instruction_set(), all.values, all.count, near_, member(m).inside.data());
+            const candidates all = member(m).search.everything();
+            member(m).counts =
+                run_unfused<extract_range>(sotto::kernels::best_instruction_set(), all.values,
+                                           all.count, near_, member(m).inside.data());
         });
-        detail::kernels::range_counts counts;
+        range_counts counts;
         for (int m = 0; m < team.size(); ++m) {
             counts.above += member(m).counts.above;
             counts.inside += member(m).counts.inside;
@@ -152,44 +147,42 @@ private:
             std::copy_n(member(m).inside.data(), member(m).counts.inside, joined_.data() + count);
             count += member(m).counts.inside;
         }
-        detail::kernels::ranked_magnitude least =
-            ranker_.rank({joined_.data(), count}, wanted_ - counts.above);
+        ranked_magnitude least = ranker_.rank({joined_.data(), count}, wanted_ - counts.above);
         least.above += counts.above;
         return least;
     }
 
     /// Where a sample of the candidates misled.
-    detail::kernels::ranked_magnitude rank_all(thread_team& team) {
+    ranked_magnitude rank_all(sotto::kernels::thread_team& team) {
         const std::size_t count = total(team);
         std::size_t to = 0;
         for (int m = 0; m < team.size(); ++m) {
-            const detail::kernels::candidates all = member(m).search.everything();
+            const candidates all = member(m).search.everything();
             std::copy_n(all.values, all.count, joined_.data() + to);
             to += all.count;
         }
         return ranker_.rank({joined_.data(), count}, wanted_);
     }
 
-    detail::kernels::magnitude_range range_near(thread_team& team) {
+    magnitude_range range_near(sotto::kernels::thread_team& team) {
         const std::size_t count = total(team);
         std::array<std::uint32_t, 512> sample;
         const std::size_t share = sample.size() / static_cast<std::size_t>(team.size());
         std::size_t sampled = 0;
         for (int m = 0; m < team.size(); ++m) {
-            const detail::kernels::candidates all = member(m).search.everything();
+            const candidates all = member(m).search.everything();
             const std::size_t mine = (std::min)(all.count, share);
             for (std::size_t i = 0; i < mine; ++i)
-                sample[sampled++] = detail::kernels::magnitude_of(all.values[i * all.count / mine]);
+                sample[sampled++] = magnitude_of(all.values[i * all.count / mine]);
         }
-        return detail::kernels::magnitude_ranker::probable_range({sample.data(), sampled}, count,
-                                                                 wanted_);
+        return magnitude_ranker::probable_range({sample.data(), sampled}, count, wanted_);
     }
 
     /// Members write what they keep behind each other.
-    bool keep(const detail::kernels::ranked_magnitude& least, thread_team& team) {
+    bool keep(const ranked_magnitude& least, sotto::kernels::thread_team& team) {
         std::size_t to = 0, ties = wanted_ - least.above;
         for (int m = 0; m < team.size(); ++m) {
-            const detail::kernels::range_counts exact = count_at(m, least.magnitude);
+            const range_counts exact = count_at(m, least.magnitude);
             const std::size_t mine = (std::min)(ties, exact.inside);
             const std::size_t end = to + exact.above + mine;
             member(m).request = {.last = member(m).search.everything().count,
@@ -201,9 +194,9 @@ private:
             ties -= mine;
         }
         team.run([&](int m) {
-            using kernel = detail::kernels::keep_top<detail::kernels::plain_source, false>;
-            const auto progress = detail::kernels::run_unfused<kernel>(
-                best_instruction_set(), detail::kernels::plain_source{values_to_select_.data()},
+            using kernel = keep_top<plain_source, false>;
+            const auto progress = run_unfused<kernel>(
+                sotto::kernels::best_instruction_set(), plain_source{values_to_select_.data()},
                 member(m).search.everything(), member(m).request);
             member(m).nan = progress.nan;
         });
@@ -213,15 +206,14 @@ private:
     }
 
     /// How many candidates of a member are above a magnitude, and how many equal to it.
-    detail::kernels::range_counts count_at(int m, std::uint32_t magnitude) {
-        const detail::kernels::candidates all = member(m).search.everything();
+    range_counts count_at(int m, std::uint32_t magnitude) {
+        const candidates all = member(m).search.everything();
         const bool is_near = near_.lowest <= magnitude && magnitude <= near_.highest;
         const float* const from = is_near ? member(m).inside.data() : all.values;
         const std::size_t count = is_near ? member(m).counts.inside : all.count;
-        detail::kernels::range_counts counts =
-            detail::kernels::run_unfused<detail::kernels::extract_range>(
-                best_instruction_set(), from, count,
-                detail::kernels::magnitude_range{magnitude, magnitude}, joined_.data());
+        range_counts counts =
+            run_unfused<extract_range>(sotto::kernels::best_instruction_set(), from, count,
+                                       magnitude_range{magnitude, magnitude}, joined_.data());
         if (is_near) counts.above += member(m).counts.above;
         return counts;
     }
@@ -229,13 +221,18 @@ private:
     std::vector<member_state> members_;
     std::span<const float> values_to_select_;
     std::size_t wanted_ = 0;
-    detail::kernels::magnitude_range near_;
-    detail::kernels::magnitude_ranker ranker_;
-    detail::kernels::uninitialised<float> joined_, values_;
-    detail::kernels::uninitialised<std::uint32_t> places_;
+    magnitude_range near_;
+    magnitude_ranker ranker_;
+    uninitialised<float> joined_, values_;
+    uninitialised<std::uint32_t> places_;
 };
+
+}  // namespace sotto::detail::kernels::inline SOTTO_UNIT
+
+namespace sotto::kernels::inline SOTTO_UNIT {
+
 /// For up to 2^32 values.
-using team_top_k_scratch = basic_team_top_k_scratch<std::uint32_t>;
+using team_top_k_scratch = detail::kernels::basic_team_top_k_scratch<std::uint32_t>;
 
 /// The same selection by several threads, which share the values.
 ///   shape   as select_top_k; the result lives in `scratch` until the next call
@@ -243,10 +240,10 @@ using team_top_k_scratch = basic_team_top_k_scratch<std::uint32_t>;
 ///           threads meet four times
 ///   errors  as select_top_k
 template <class Index>
-detail::kernels::basic_selection<Index> select_top_k(std::span<const float> values, std::int64_t k,
-                                                     basic_team_top_k_scratch<Index>& scratch,
-                                                     thread_team& team,
-                                                     nan_policy nans = nan_policy::refuse) {
+detail::kernels::basic_selection<Index> select_top_k(
+    std::span<const float> values, std::int64_t k,
+    detail::kernels::basic_team_top_k_scratch<Index>& scratch, thread_team& team,
+    nan_policy nans = nan_policy::refuse) {
     return detail::kernels::insides::select(scratch, values, k, team, nans);
 }
 

@@ -7,42 +7,18 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 #include <nlohmann/json.hpp>
 
-#include "sotto/core/detail/files/absolute_path.hpp"
-#include "sotto/core/errors.hpp"
-#include "sotto/core/detail/files/file_kind.hpp"
-#include "sotto/core/detail/memory/finite.hpp"
 #include "sotto/core/detail/files/line_file.hpp"
-#include "sotto/core/require_option.hpp"
 #include "sotto/trainer/callback.hpp"
-#include "sotto/logging/detail/consensus_lines.hpp"
-#include "sotto/logging/detail/json_text.hpp"
-#include "sotto/trainer/detail/model_path.hpp"
-#include "sotto/logging/detail/peak_memory.hpp"
 #include "sotto/logging/detail/recent_rounds.hpp"
 #include "sotto/logging/detail/round_times.hpp"
-#include "sotto/logging/detail/run_consensus.hpp"
-#include "sotto/trainer/detail/run_description.hpp"
-#include "sotto/logging/run_log.hpp"
-#include "sotto/logging/detail/server_lines.hpp"
 #include "sotto/logging/detail/taught_lines.hpp"
 #include "sotto/logging/detail/taught_record.hpp"
 #include "sotto/logging/detail/write_failure.hpp"
 
 namespace sotto {
-
-/// What json_lines writes, and who.
-struct json_lines_options {
-    std::int64_t every_steps = 1;  // a step's line is left out unless its number is a multiple
-    /// Else the first rank of each model alone; other ranks' files are named PATH.rank1 ...
-    bool every_rank = false;
-    bool append = false;  // to what is in the file, also where the run begins anew
-    /// Called when lines begin to be left out; null: nothing is.
-    void (*on_failure)(const detail::write_failure&) = detail::complain_of_writing;
-};
 
 /// Writes a run to a file, whose folder is made where there is none, one JSON object a line, each
 /// with its "event" first. Where several models are trained at once, as by codistillation, each has
@@ -125,264 +101,67 @@ struct json_lines_options {
 ///           reason, when it cannot be opened or written; invalid_option: every_steps below 1
 class json_lines {
 public:
+    /// What json_lines writes, and who.
+    struct options {
+        std::int64_t every_steps = 1;  // a step's line is left out unless its number is a multiple
+        /// Else the first rank of each model alone; other ranks' files are named PATH.rank1 ...
+        bool every_rank = false;
+        bool append = false;  // to what is in the file, also where the run begins anew
+        /// Called when lines begin to be left out; null: nothing is.
+        void (*on_failure)(const detail::write_failure&) = detail::complain_of_writing;
+    };
+
     /// Into this file; throws invalid_option: an empty path, every_steps below 1.
-    explicit json_lines(const std::filesystem::path& path, json_lines_options options = {})
-        : file_(detail::required_path("json_lines", path)),
-          options_(options),
-          complaint_(options.on_failure) {
-        require_option("json_lines", "every_steps", options.every_steps,
-                       detail::allowed::at_least(1));
-        std::error_code ignored;
-        was_there_ = std::filesystem::exists(file_.path(), ignored);
-        // Now, not after the data were read: can it be written?
-        if (const std::error_code reason = file_.try_out()) fail("opened for writing", reason);
-    }
+    explicit json_lines(const std::filesystem::path& path) : json_lines(path, options{}) {}
+    /// Into this file, as the options say; throws the same.
+    explicit json_lines(const std::filesystem::path& path, options chosen);
 
-    void on_begin(const run_info& info) {
-        if (!info.model.empty() && !begun_) leave_to_nobody();
-        writes_ = (info.leads() || options_.every_rank) && !info.over;
-        if (!writes_) return file_.close();
-        if (!begun_) {
-            const std::filesystem::path own = detail::path_of_rank(
-                detail::path_of_model(file_.path(), info.model), info.leads() ? 0 : info.rank);
-            if (own != file_.path()) file_ = detail::line_file(own);
-            const bool goes_on =
-                options_.append || info.steps_before > 0 || info.steps_at_servers > 0;
-            const std::error_code reason = goes_on ? file_.open_at_end() : file_.open_empty();
-            if (reason) fail("opened for writing", reason);
-        }
-        begun_ = true;
-        taught_.begin();
-        recent_.begin(info);
-        object tensors = object::array();
-        for (const tensor& t : *info.parameters)
-            tensors.push_back({{"name", t.name}, {"shape", t.shape}, {"size", t.size}});
-        object line{{"event", "run"},
-                    {"rank", info.rank},
-                    {"world_size", info.world_size},
-                    {"epochs", info.epochs},
-                    {"examples", info.examples},
-                    {"steps_an_epoch", info.steps_an_epoch},
-                    {"step", info.steps_before + info.steps_at_servers},
-                    {"options", fields_of(info.description)},
-                    {"tensors", std::move(tensors)}};
-        if (info.serves) line["server_memory"] = detail::fields_of_memory(*info.serves);
-        line["in_step"] = info.in_step;
-        if (!info.simulated_network.empty()) line["simulated_network"] = info.simulated_network;
-        if (!info.model.empty()) {
-            line["model"] = info.model;
-            line["model_ranks"] = info.model_ranks;
-        }
-        if (info.mixing) line["mixing"] = detail::fields_of_graph(*info.mixing);
-        first_line_ = std::move(line);
-        last_step_ = info.steps_before + info.steps_at_servers;
-        const std::error_code reason = put(first_line_, last_step_);
-        if (reason) fail("written", reason);
-    }
+    void on_begin(const run_info& info);
 
-    void on_step(const step_report& report) {
-        if (!writes_) return;
-        recent_.add(report);
-        const bool is_taught = taught_.count(report.round.taught);
-        const std::int64_t before = std::exchange(last_step_, report.step);
-        if (report.step % options_.every_steps != 0) return;
-        object line{{"event", "step"},
-                    {"step", report.step},
-                    {"epoch", report.epoch},
-                    {"seconds_since_start", report.seconds},
-                    {"rank_loss", report.round.loss}};
-        add_costs(line, report.round);
-        if (const double clock = clock_of(report.round); detail::is_finite(clock))
-            line["began_seconds"] = clock;
-        line["tensor_message_bytes"] = report.round.tensor_message_bytes;
-        if (detail::consensus_means::tells(report.round.consensus))
-            line["consensus"] = detail::fields_of_consensus(report.round.consensus);
-        if (is_taught) line["taught"] = taught_.fields_of(report.round.taught);
-        write(line, report.step, before);
-    }
+    void on_step(const step_report& report);
 
-    void on_epoch(const epoch_report& report) {
-        if (!writes_) return;
-        object line{{"event", "epoch"},
-                    {"epoch", report.epoch},
-                    {"complete", report.complete},
-                    {"step", report.step},
-                    {"seconds_since_start", report.seconds},
-                    {"loss", report.loss}};
-        add_evaluation(line, report.evaluated);
-        add_costs_of_steps(line, report.total);
-        line["peak_memory_bytes"] = detail::peak_memory_bytes();
-        write(line, report.step);
-        if (const detail::round_times* round = recent_.typical())
-            write(line_of(*round), report.step);
-        if (report.served) write(detail::line_of_server(*report.served), report.step);
-    }
+    void on_epoch(const epoch_report& report);
 
-    void on_checkpoint(const checkpoint_report& report) {
-        if (!writes_) return;
-        object line{{"event", "checkpoint"},
-                    {"step", report.step},
-                    {"seconds_since_start", report.seconds},
-                    {"path", report.path}};
-        if (!report.failure.empty()) line["failure"] = report.failure;
-        write(line, report.step);
-    }
+    void on_checkpoint(const checkpoint_report& report);
 
-    void on_end(const fit_report& report) {
-        if (!writes_) return;
-        if (report.served) write(detail::line_of_server(*report.served), report.step);
-        object line{{"event", "end"},
-                    {"epochs", report.epochs},
-                    {"steps", report.steps},
-                    {"step", report.step},
-                    {"seconds_since_start", report.seconds},
-                    {"stopped_early", report.stopped_early},
-                    {"loss", report.loss}};
-        add_evaluation(line, report.evaluated);
-        add_costs_of_steps(line, report.total);
-        line["peak_memory_bytes"] = detail::peak_memory_bytes();
-        if (!report.losses.empty()) line["losses"] = detail::fields_of_losses(report.losses);
-        write(line, report.step);
-        if (const std::error_code reason = file_.drain()) leave_out(report.step, reason);
-    }
+    void on_end(const fit_report& report);
 
     /// Why the file lacks lines of the run; empty: it has all of them.
-    std::string incomplete() const {
-        if (lacks_ > 0)
-            return complaint_.last() + ": it lacks " + std::to_string(lacks_) +
-                   (lacks_ == 1 ? " line" : " lines");
-        return is_lost_ ? complaint_.lost() : std::string();
-    }
+    std::string incomplete() const;
 
 private:
     using object = nlohmann::ordered_json;
 
     /// The options of a description as an object.
-    static object fields_of(std::string_view text) {
-        object fields = object::object();
-        detail::for_each_option(text, [&](std::string_view name, std::string_view value) {
-            fields[std::string(name)] = value;
-        });
-        return fields;
-    }
+    static object fields_of(std::string_view text);
 
-    static object line_of(const detail::round_times& round) {
-        const auto of_tensors = [&](double detail::round_times::of_tensor::*time) {
-            object seconds = object::array();
-            for (const detail::round_times::of_tensor& t : round.tensors)
-                seconds.push_back(t.*time);
-            return seconds;
-        };
-        using of_tensor = detail::round_times::of_tensor;
-        return {{"event", "round"},
-                {"step", round.step},
-                {"ready_seconds", of_tensors(&of_tensor::ready)},
-                {"left_seconds", of_tensors(&of_tensor::left)},
-                {"arrived_seconds", of_tensors(&of_tensor::arrived)},
-                {"decoded_seconds", of_tensors(&of_tensor::decoded)},
-                {"agreed_seconds", round.agreed},
-                {"ended_seconds", round.ended},
-                {"apply_seconds", round.apply}};
-    }
+    static object line_of(const detail::round_times& round);
 
-    static void add_costs(object& line, const round_report& round) {
-        line["examples"] = round.examples;
-        line["load_seconds"] = in_seconds(round.load);
-        line["compute_seconds"] = in_seconds(round.compute);
-        line["compress_seconds"] = in_seconds(round.compress);
-        line["wait_seconds"] = in_seconds(round.wait);
-        line["apply_seconds"] = in_seconds(round.apply);
-        line["exchange_seconds"] = in_seconds(round.exchange);
-        line["hidden_seconds"] = in_seconds(round.hidden);
-        line["dense_bytes"] = round.dense_bytes;
-        line["message_bytes"] = round.message_bytes;
-        line["bytes_sent"] = round.bytes_sent;
-        line["bytes_received"] = round.bytes_received;
-        if (round.study_bytes > 0) line["study_bytes"] = round.study_bytes;
-    }
+    static void add_costs(object& line, const round_report& round);
 
-    static void add_costs_of_steps(object& line, const round_report& sum) {
-        add_costs(line, sum);
-        if (sum.taught.listening > duration::zero())
-            line["listening_seconds"] = in_seconds(sum.taught.listening);
-    }
+    static void add_costs_of_steps(object& line, const round_report& sum);
 
-    static void add_evaluation(object& line, const std::optional<evaluation>& found) {
-        if (!found) return;
-        line["test_loss"] = found->loss;
-        line["test_accuracy"] = found->accuracy;
-        line["test_examples"] = found->examples;
-        if (!found->own) return;
-        for (const auto& [name, ranks] : {std::pair{"own_test_loss", &found->own->loss},
-                                          std::pair{"own_test_accuracy", &found->own->accuracy}})
-            line[name] = {{"least", ranks->least}, {"mean", ranks->mean}, {"most", ranks->most}};
-    }
+    static void add_evaluation(object& line, const std::optional<evaluation>& found);
 
     /// What cannot be written is left out, and counted. `before`: steps that are in the log already
     /// or will never be.
-    void write(const object& line, std::int64_t step, std::optional<std::int64_t> before = {}) {
-        const std::error_code reason = put(line, before.value_or(step));
-        if (!reason) return complaint_.worked();
-        taught_.forget();
-        leave_out(step, reason);
-    }
-    void leave_out(std::int64_t step, const std::error_code& reason) {
-        ++skipped_;
-        ++lacks_;
-        skipped_because_ = reason.message();
-        complaint_.failed(step, said("written", reason));
-    }
+    void write(const object& line, std::int64_t step, std::optional<std::int64_t> before = {});
+    void leave_out(std::int64_t step, const std::error_code& reason);
 
-    std::error_code put(const object& line, std::int64_t before) {
-        if (!lacks_run_line_) {
-            const std::error_code reason = put_behind_skipped(line);
-            if (!detail::is_loss(reason)) return reason;
-            is_lost_ |= reason != detail::file_fault::renamed;
-            complaint_.lost(before,
-                            what_happened(reason) + (reason == detail::file_fault::shortened
-                                                         ? "; the run goes on in what is left of it"
-                                                         : "; the run goes on in a new one"));
-            taught_.forget();
-            lacks_run_line_ = true;
-        }
-        first_line_["step"] = before;
-        if (const std::error_code again = file_.write(detail::json_text(first_line_))) return again;
-        lacks_run_line_ = false;
-        return &line == &first_line_ ? std::error_code() : put_behind_skipped(line);
-    }
+    std::error_code put(const object& line, std::int64_t before);
 
-    std::error_code put_behind_skipped(const object& line) {
-        if (skipped_ > 0) {
-            const std::error_code reason = file_.write(detail::json_text(
-                {{"event", "skipped"}, {"lines", skipped_}, {"reason", skipped_because_}}));
-            if (reason) return reason;
-            skipped_ = 0;
-        }
-        return file_.write(detail::json_text(line));
-    }
+    std::error_code put_behind_skipped(const object& line);
 
     /// The file that was only tried out: that of no model.
-    void leave_to_nobody() const noexcept {
-        std::error_code ignored;
-        if (!was_there_ && std::filesystem::is_empty(file_.path(), ignored) && !ignored)
-            std::filesystem::remove(file_.path(), ignored);
-    }
+    void leave_to_nobody() const noexcept;
 
     /// A file that was renamed is complete under its new name.
-    std::string what_happened(const std::error_code& reason) const {
-        if (reason != detail::file_fault::renamed) return said("completed", reason);
-        return "json_lines: '" + file_.path().string() + "': " + reason.message();
-    }
-    std::string said(const char* what, const std::error_code& reason) const {
-        return "json_lines: '" + file_.path().string() + "' cannot be " + what + ": " +
-               reason.message();
-    }
-    [[noreturn]] void fail(const char* what, const std::error_code& reason) const {
-        throw io_failure(said(what, reason));
-    }
+    std::string what_happened(const std::error_code& reason) const;
+    std::string said(const char* what, const std::error_code& reason) const;
+    [[noreturn]] void fail(const char* what, const std::error_code& reason) const;
 
     detail::line_file file_;
-    json_lines_options options_;
+    options options_;
     detail::complaint complaint_;
     detail::recent_rounds recent_;
     detail::taught_writer taught_;
@@ -399,3 +178,7 @@ private:
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/logging/json_lines.ipp"
+#endif

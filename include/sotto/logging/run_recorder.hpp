@@ -1,16 +1,11 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "sotto/trainer/callback.hpp"
-#include "sotto/logging/detail/peak_memory.hpp"
 #include "sotto/logging/detail/recent_rounds.hpp"
-#include "sotto/logging/detail/round_times.hpp"
-#include "sotto/trainer/detail/run_description.hpp"
 #include "sotto/logging/run_log.hpp"
 
 namespace sotto {
@@ -24,77 +19,20 @@ public:
     explicit run_recorder(std::string name = "this run") { log_.name = std::move(name); }
 
     /// Goes on with what an earlier process did of the run.
-    run_recorder(std::string name, run_log earlier) : log_(std::move(earlier)) {
-        log_.name = std::move(name);
-    }
+    run_recorder(std::string name, run_log earlier);
 
     /// What is known of the run so far.
     const run_log& log() const noexcept { return log_; }
 
-    void on_begin(const run_info& info) {
-        run_log::start start{.rank = info.rank,
-                             .world_size = info.world_size,
-                             .steps_before = info.steps_before + info.steps_at_servers,
-                             .steps_an_epoch = info.steps_an_epoch,
-                             .examples = info.examples,
-                             .serves = info.serves,
-                             .mixing = info.mixing,
-                             .in_step = info.in_step,
-                             .simulated_network = info.simulated_network,
-                             .model = info.model,
-                             .model_ranks = info.model_ranks};
-        detail::for_each_option(info.description,
-                                [&](std::string_view name, std::string_view value) {
-                                    start.options.emplace_back(name, value);
-                                });
-        for (const tensor& t : *info.parameters)
-            start.tensors.push_back({.name = t.name, .shape = t.shape, .size = t.size});
-        recent_.begin(info);
-        log_.reserve();
-        log_.begin(std::move(start));
-    }
+    void on_begin(const run_info& info);
 
-    void on_step(const step_report& report) {
-        log_.add(run_log::step{.number = report.step,
-                               .epoch = report.epoch,
-                               .seconds = report.seconds,
-                               .loss = report.round.loss,
-                               .costs = detail::costs_of(report.round),
-                               .clock = clock_of(report.round),
-                               .consensus = report.round.consensus,
-                               .taught = report.round.taught,
-                               .tensor_message_bytes = report.round.tensor_message_bytes});
-        recent_.add(report);
-    }
+    void on_step(const step_report& report);
 
-    void on_epoch(const epoch_report& report) {
-        log_.add(run_epoch{.epoch = report.epoch,
-                           .step = report.step,
-                           .complete = report.complete,
-                           .seconds = report.seconds,
-                           .loss = report.loss,
-                           .evaluated = report.evaluated,
-                           .costs = detail::costs_of(report.total)});
-        if (report.served) log_.add(*report.served);
-        if (const detail::round_times* round = recent_.typical()) log_.typical_round = *round;
-        log_.peak_memory_bytes =
-            (std::max)(log_.peak_memory_bytes, static_cast<double>(detail::peak_memory_bytes()));
-    }
+    void on_epoch(const epoch_report& report);
 
-    void on_checkpoint(const checkpoint_report& report) {
-        if (!report.failure.empty())
-            log_.remarks.push_back({report.step, "the checkpoint '" + report.path +
-                                                     "' was not written: " + report.failure});
-    }
+    void on_checkpoint(const checkpoint_report& report);
 
-    void on_end(const fit_report& report) {
-        if (report.served) log_.add(*report.served);
-        log_.end(report.seconds, report.stopped_early, report.evaluated,
-                 detail::costs_of(report.total));
-        log_.losses = report.losses;
-        log_.peak_memory_bytes =
-            (std::max)(log_.peak_memory_bytes, static_cast<double>(detail::peak_memory_bytes()));
-    }
+    void on_end(const fit_report& report);
 
 private:
     run_log log_;
@@ -102,3 +40,7 @@ private:
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/logging/run_recorder.ipp"
+#endif

@@ -1,11 +1,9 @@
 #pragma once
 
 #include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "sotto/core/errors.hpp"
@@ -15,33 +13,11 @@ namespace sotto::detail {
 /// Counts labels, in any number of parts.
 class label_counts {
 public:
-    explicit label_counts(std::int64_t outputs) {
-        if (outputs < 1)
-            throw invalid_option("frequencies_of: there are " + std::to_string(outputs) +
-                                 " outputs; expected at least 1");
-        counts_.resize(static_cast<std::size_t>(outputs));
-    }
+    explicit label_counts(std::int64_t outputs);
 
-    void add(std::span<const std::int32_t> labels) {
-        for (const std::int32_t label : labels) {
-            if (label < 0 || static_cast<std::size_t>(label) >= counts_.size())
-                throw invalid_option("frequencies_of: label " + std::to_string(total_) + " is " +
-                                     std::to_string(label) + "; expected 0 to " +
-                                     std::to_string(counts_.size()) +
-                                     " exclusive, the number of outputs");
-            ++counts_[static_cast<std::size_t>(label)];
-            ++total_;
-        }
-    }
+    void add(std::span<const std::int32_t> labels);
 
-    std::vector<double> frequencies() const {
-        if (total_ == 0)
-            throw invalid_option("frequencies_of: there are no labels; expected at least 1");
-        std::vector<double> all(counts_.size());
-        for (std::size_t j = 0; j < all.size(); ++j)
-            all[j] = static_cast<double>(counts_[j]) / static_cast<double>(total_);
-        return all;
-    }
+    std::vector<double> frequencies() const;
 
 private:
     std::vector<std::int64_t> counts_;
@@ -64,12 +40,7 @@ namespace sotto {
 /// How often each output is the label: what smoothed_cross_entropy smooths towards.
 ///   math    f[j] = labels that are j / labels
 ///   errors  invalid_option: no outputs, no labels, a label outside 0..outputs-1, naming its place
-inline std::vector<double> frequencies_of(std::span<const std::int32_t> labels,
-                                          std::int64_t outputs) {
-    detail::label_counts counts(outputs);
-    counts.add(labels);
-    return counts.frequencies();
-}
+std::vector<double> frequencies_of(std::span<const std::int32_t> labels, std::int64_t outputs);
 
 /// Of the labels of a data set, of a sequence at each of its positions.
 ///   cost    all of it is read once, in batches
@@ -91,3 +62,7 @@ std::vector<double> frequencies_of(const Data& data, std::int64_t outputs) {
 }
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/losses/frequencies_of.ipp"
+#endif

@@ -1,18 +1,14 @@
 #pragma once
 
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
-#include "sotto/core/require_option.hpp"
 #include "sotto/losses/loss.hpp"
-#include "sotto/losses/detail/surprise.hpp"
 
 namespace sotto {
 
@@ -35,23 +31,10 @@ struct smoothed_cross_entropy {
     double smoothing = 0.1;         // in [0, 1): the part of each target that is not its label's
     std::vector<double> towards{};  // frequencies of the outputs, whose sum is 1
 
-    double value(std::span<const float> logits, std::span<const std::int32_t> labels) const {
-        check(logits.size(), labels.size());
-        return detail::surprise(name, logits, labels, [this](auto row, auto label, float top) {
-            return wanted(row, label, top);
-        });
-    }
+    double value(std::span<const float> logits, std::span<const std::int32_t> labels) const;
 
     double gradient(std::span<const float> logits, std::span<const std::int32_t> labels,
-                    std::span<float> out) const {
-        check(logits.size(), labels.size());
-        return detail::surprise_gradient(
-            name, logits, labels, out,
-            [this](auto row, auto label, float top) { return wanted(row, label, top); },
-            [this](std::size_t j, std::size_t label) {
-                return (j == label ? 1.0 - smoothing : 0.0) + smoothing * towards[j];
-            });
-    }
+                    std::span<float> out) const;
 
     /// Of frequencies a digest, since there may be tens of thousands.
     void describe(auto&& field) const {
@@ -65,40 +48,16 @@ struct smoothed_cross_entropy {
 private:
     static constexpr const char* name = "smoothed_cross_entropy";
 
-    static void refuse(const std::string& what, const std::string& expected) {
-        throw invalid_option(std::string(name) + ": " + what + "; expected " + expected);
-    }
+    static void refuse(const std::string& what, const std::string& expected);
 
-    void check(std::size_t logits, std::size_t labels) const {
-        require_option(name, "smoothing", smoothing, detail::allowed::at_least(0.0).below(1.0));
-        if (towards.empty())
-            refuse("towards has no frequencies", "one for each output, see frequencies_of");
-        double sum = 0.0;
-        for (std::size_t j = 0; j < towards.size(); ++j) {
-            if (!detail::allowed::at_least(0.0).holds(towards[j]))
-                refuse("the frequency of output " + std::to_string(j) + " is " +
-                           std::to_string(towards[j]),
-                       "at least 0 and finite");
-            sum += towards[j];
-        }
-        if (std::abs(sum - 1.0) > 1e-6)
-            refuse("the sum of all frequencies is " + std::to_string(sum), "1");
-        if (labels > 0 && logits % labels == 0 && logits / labels != towards.size())
-            refuse("towards has " + std::to_string(towards.size()) + " frequencies",
-                   std::to_string(logits / labels) + ", one for each output");
-    }
+    void check(std::size_t logits, std::size_t labels) const;
 
     // sum t (z - top)
-    double wanted(std::span<const float> row, std::size_t label, float top) const {
-        double sum = (1.0 - smoothing) * (row[label] - top);
-        if (smoothing > 0.0) {
-            double all = 0.0;  // an output that never occurs counts for nothing, however small
-            for (std::size_t j = 0; j < row.size(); ++j)
-                if (towards[j] > 0.0) all += towards[j] * (row[j] - top);
-            sum += smoothing * all;
-        }
-        return sum;
-    }
+    double wanted(std::span<const float> row, std::size_t label, float top) const;
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/losses/smoothed_cross_entropy.ipp"
+#endif

@@ -12,20 +12,10 @@ namespace sotto {
 ///   math    loss = mean of 1/2 sum (z - onehot(y))^2;   gradient (z - onehot(y)) / examples
 ///   errors  as every loss
 struct squared_error {
-    double value(std::span<const float> logits, std::span<const std::int32_t> labels) const {
-        const std::size_t outputs = detail::checked_outputs("squared_error", logits, labels);
-        return mean_over(logits, labels, outputs, [](std::size_t, double) {});
-    }
+    double value(std::span<const float> logits, std::span<const std::int32_t> labels) const;
 
     double gradient(std::span<const float> logits, std::span<const std::int32_t> labels,
-                    std::span<float> out) const {
-        const std::size_t outputs = detail::checked_outputs("squared_error", logits, labels);
-        detail::check_gradient_size("squared_error", logits.size(), out.size());
-        const double examples = static_cast<double>(labels.size());
-        return mean_over(logits, labels, outputs, [&](std::size_t at, double difference) {
-            out[at] = static_cast<float>(difference / examples);
-        });
-    }
+                    std::span<float> out) const;
 
     void describe(auto&&) const {}
 
@@ -45,3 +35,7 @@ private:
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/losses/squared_error.ipp"
+#endif

@@ -14,24 +14,14 @@
 #include "sotto/nn/shape.hpp"
 
 /// Built-in models, each a predictor.
-namespace sotto::models {
-
-/// How large a character_lstm is, and what it reads at a time.
-struct character_lstm_options {
-    std::int64_t width = 256;   // of a character's vector
-    std::int64_t hidden = 256;  // of each layer's state
-    std::int64_t layers = 2;    // of LSTM, one on top of the other
-    std::int64_t length = 64;   // characters of an example
-};
-
-}  // namespace sotto::models
+namespace sotto::models {}  // namespace sotto::models
 
 namespace sotto::detail::models {
-inline auto character_lstm_layers(std::int64_t vocabulary,
-                                  const sotto::models::character_lstm_options& options) {
+inline auto character_lstm_layers(std::int64_t vocabulary, std::int64_t width, std::int64_t hidden,
+                                  std::int64_t layers) {
     return sotto::nn::chain{
-        sotto::nn::embedding{.vocabulary = vocabulary, .width = options.width},
-        sotto::nn::lstm{.hidden = options.hidden, .layers = options.layers},
+        sotto::nn::embedding{.vocabulary = vocabulary, .width = width},
+        sotto::nn::lstm{.hidden = hidden, .layers = layers},
         sotto::nn::rowwise{sotto::nn::dense{.outputs = vocabulary, .start = nn::start::glorot}}};
 }
 }  // namespace sotto::detail::models
@@ -47,14 +37,23 @@ namespace sotto::models {
 ///   source  Graves 2013, Generating sequences with recurrent neural networks, arXiv:1308.0850
 template <class Loss = cross_entropy>
 class character_lstm
-    : public sequential<decltype(detail::models::character_lstm_layers(1, {})), Loss> {
+    : public sequential<decltype(detail::models::character_lstm_layers(1, 1, 1, 1)), Loss> {
 public:
+    /// How large a character_lstm is, and what it reads at a time.
+    struct options {
+        std::int64_t width = 256;   // of a character's vector
+        std::int64_t hidden = 256;  // of each layer's state
+        std::int64_t layers = 2;    // of LSTM, one on top of the other
+        std::int64_t length = 64;   // characters of an example
+    };
+
     /// For a vocabulary of so many characters.
-    explicit character_lstm(std::int64_t vocabulary, character_lstm_options options = {},
-                            Loss criterion = {})
-        : sequential<decltype(detail::models::character_lstm_layers(1, {})), Loss>(
-              {options.length, 1, 1}, detail::models::character_lstm_layers(vocabulary, options),
-              std::move(criterion), options.length) {}
+    explicit character_lstm(std::int64_t vocabulary, options chosen = {}, Loss criterion = {})
+        : sequential<decltype(detail::models::character_lstm_layers(1, 1, 1, 1)), Loss>(
+              {chosen.length, 1, 1},
+              detail::models::character_lstm_layers(vocabulary, chosen.width, chosen.hidden,
+                                                    chosen.layers),
+              std::move(criterion), chosen.length) {}
 };
 
 }  // namespace sotto::models

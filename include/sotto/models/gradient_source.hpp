@@ -6,6 +6,7 @@
 
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
+#include "sotto/core/errors.hpp"
 
 namespace sotto::detail {
 struct ready_probe {

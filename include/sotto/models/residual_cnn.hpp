@@ -21,9 +21,7 @@
 
 namespace sotto::detail::models {
 
-inline sotto::nn::conv2d residual_conv(std::int64_t channels, std::int64_t stride = 1) {
-    return {.channels = channels, .stride = stride, .padding = 1, .bias = false};
-}
+sotto::nn::conv2d residual_conv(std::int64_t channels, std::int64_t stride = 1);
 
 inline auto residual_block(std::int64_t channels, std::int64_t stride) {
     return sotto::nn::residual{
@@ -49,14 +47,6 @@ inline auto residual_layers(std::int64_t blocks, std::int64_t width, std::int64_
 
 namespace sotto::models {
 
-/// What a residual_cnn is made of.
-struct residual_cnn_options {
-    std::int64_t blocks = 3;     // in each of three stages
-    std::int64_t width = 16;     // channels of the first stage; each later one has twice as many
-    nn::shape input{3, 32, 32};  // channels x height x width of an image
-    std::int64_t classes = 10;   // outputs of the last layer
-};
-
 /// A residual network for small images: `residual_cnn model{}` is the ResNet-20 of the paper, for
 /// CIFAR-10.
 ///   shape   conv 3x3 to `width` planes; three stages of `blocks` blocks of two 3x3 convolutions,
@@ -69,12 +59,24 @@ struct residual_cnn_options {
 template <class Loss = cross_entropy>
 class residual_cnn : public sequential<decltype(detail::models::residual_layers(1, 1, 1)), Loss> {
 public:
-    /// Bound to images of `options.input`.
-    explicit residual_cnn(const residual_cnn_options& options = {}, Loss criterion = {})
+    /// What a residual_cnn is made of.
+    struct options {
+        std::int64_t blocks = 3;  // in each of three stages
+        std::int64_t width = 16;  // channels of the first stage; each later one has twice as many
+        nn::shape input{3, 32, 32};  // channels x height x width of an image
+        std::int64_t classes = 10;   // outputs of the last layer
+    };
+
+    /// Bound to images of `chosen.input`.
+    explicit residual_cnn(options chosen = {}, Loss criterion = {})
         : sequential<decltype(detail::models::residual_layers(1, 1, 1)), Loss>(
-              options.input,
-              detail::models::residual_layers(options.blocks, options.width, options.classes),
+              chosen.input,
+              detail::models::residual_layers(chosen.blocks, chosen.width, chosen.classes),
               std::move(criterion)) {}
 };
 
 }  // namespace sotto::models
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/models/residual_cnn.ipp"
+#endif

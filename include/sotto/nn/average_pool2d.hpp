@@ -34,23 +34,9 @@ class average_pool2d::state {
 public:
     shape output() const noexcept { return output_; }
 
-    std::span<const float> activations(std::span<const float> in) const noexcept {
-        return out_.first(examples_in(in, input_) * output_.size());
-    }
+    std::span<const float> activations(std::span<const float> in) const noexcept;
 
-    std::span<const float> forward(const pass&, std::span<const float> in) {
-        const std::int64_t batch = examples_in(in, input_);
-        const std::span<float> out = out_.take(batch * output_.size());
-        float* y = out.data();
-        each_window(batch, [&](std::int64_t corner) {
-            float sum = 0.0f;
-            for (std::int64_t i = 0; i < height_; ++i)
-                for (std::int64_t j = 0; j < width_; ++j)
-                    sum += in[static_cast<std::size_t>(corner + i * input_.width + j)];
-            *y++ = sum * share();
-        });
-        return out;
-    }
+    std::span<const float> forward(const pass&, std::span<const float> in);
 
     std::span<const float> backward(std::span<const float>, std::span<const float> in,
                                     std::span<const float> out_gradient, std::span<float>, auto&&) {
@@ -105,3 +91,7 @@ inline average_pool2d::state average_pool2d::bind(shape input, const blueprint& 
 }
 
 }  // namespace sotto::nn
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/nn/average_pool2d.ipp"
+#endif

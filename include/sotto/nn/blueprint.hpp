@@ -1,16 +1,11 @@
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
 
@@ -45,50 +40,30 @@ constexpr std::string_view name_of(detail::nn::start how) noexcept {
 class blueprint {
 public:
     /// A layer's name, "dense1" and then "dense2" for kind "dense".
-    std::string name(std::string_view kind) {
-        for (auto& [known, layers] : layers_)
-            if (known == kind) return known + std::to_string(++layers);
-        return layers_.emplace_back(kind, 1).first + "1";
-    }
+    std::string name(std::string_view kind);
 
     /// Adds "LAYER.weight" of these extents, whose bound follows from the values that go in and
     /// come out.
     tensor add_weight(const std::string& layer, std::vector<std::int64_t> extents,
-                      detail::nn::start how, std::int64_t fan_in, std::int64_t fan_out) {
-        return add(
-            layer + ".weight", std::move(extents), tensor_kind::weight,
-            {.limit = bound(how, static_cast<double>(fan_in), static_cast<double>(fan_out))});
-    }
+                      detail::nn::start how, std::int64_t fan_in, std::int64_t fan_out);
 
     /// Adds "LAYER.bias", 0 at first.
-    tensor add_bias(const std::string& layer, std::int64_t size) {
-        return add(layer + ".bias", {size}, tensor_kind::bias, {});
-    }
+    tensor add_bias(const std::string& layer, std::int64_t size);
 
     /// What a normalised value is multiplied by (start at 1) or shifted by (at 0).
     tensor add_normalisation(const std::string& layer, const std::string& name, std::int64_t size,
-                             double start) {
-        return add(layer + "." + name, {size}, tensor_kind::normalisation, {.centre = start});
-    }
+                             double start);
 
     /// Another start for a tensor that is in the plan already: every value alike.
-    void start_at(const tensor& t, double value) {
-        starts_[static_cast<std::size_t>(t.index)] = {.centre = value};
-    }
+    void start_at(const tensor& t, double value);
 
     /// The same for `count` of its values from `first` on.
-    void start_at(const tensor& t, std::int64_t first, std::int64_t count, double value) {
-        parts_.push_back({t.offset + first, count, static_cast<float>(value)});
-    }
+    void start_at(const tensor& t, std::int64_t first, std::int64_t count, double value);
 
     /// What a layer keeps besides parameters, from pass to pass: its place among the network's
     /// buffers.
     tensor add_buffer(const std::string& layer, const std::string& name, std::int64_t size,
-                      float start) {
-        buffers_.add(layer + "." + name, {size}, tensor_kind::normalisation);
-        buffer_starts_.push_back(start);
-        return buffers_.tensors().back();
-    }
+                      float start);
 
     /// All parameters so far.
     const sotto::layout& tensors() const noexcept { return layout_; }
@@ -100,23 +75,10 @@ public:
 
     /// Starting values: a stream for each tensor, split by its name, so that other tensors do not
     /// matter.
-    void initialise(std::span<float> parameters, random_stream random) const {
-        for (const tensor& t : layout_) {
-            const range& start = starts_[static_cast<std::size_t>(t.index)];
-            const auto limit = static_cast<float>(start.limit);
-            random_stream own = random.split(t.name);
-            for (float& x : t.of(parameters))
-                x = limit == 0.0f ? static_cast<float>(start.centre) : own.uniform(-limit, limit);
-        }
-        for (const run& part : parts_)
-            std::fill_n(parameters.data() + part.offset, part.count, part.value);
-    }
+    void initialise(std::span<float> parameters, random_stream random) const;
 
     /// Gives all buffers their starting values.
-    void reset(std::span<float> buffers) const {
-        for (const tensor& t : buffers_)
-            std::ranges::fill(t.of(buffers), buffer_starts_[static_cast<std::size_t>(t.index)]);
-    }
+    void reset(std::span<float> buffers) const;
 
 private:
     // Uniform within the limit on both sides of 0, or all at the centre.
@@ -129,22 +91,10 @@ private:
         float value;
     };
 
-    static double bound(detail::nn::start how, double fan_in, double fan_out) {
-        switch (how) {
-            case detail::nn::start::he: return std::sqrt(6.0 / fan_in);
-            case detail::nn::start::lecun: return std::sqrt(3.0 / fan_in);
-            case detail::nn::start::glorot: return std::sqrt(6.0 / (fan_in + fan_out));
-        }
-        throw invalid_option("nn::start: " + std::to_string(static_cast<int>(how)) +
-                             "; expected he, lecun or glorot");
-    }
+    static double bound(detail::nn::start how, double fan_in, double fan_out);
 
     tensor add(std::string tensor_name, std::vector<std::int64_t> extents, tensor_kind kind,
-               range start) {
-        layout_.add(std::move(tensor_name), std::move(extents), kind);
-        starts_.push_back(start);
-        return layout_.tensors().back();
-    }
+               range start);
 
     sotto::layout layout_;
     std::vector<range> starts_;
@@ -155,3 +105,7 @@ private:
 };
 
 }  // namespace sotto::nn
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/nn/blueprint.ipp"
+#endif

@@ -14,7 +14,6 @@
 #include "sotto/nn/detail/direct_convolution.hpp"
 #include "sotto/nn/pass.hpp"
 #include "sotto/nn/detail/patches.hpp"
-#include "sotto/nn/detail/rows.hpp"
 #include "sotto/nn/shape.hpp"
 
 namespace sotto::nn {
@@ -59,28 +58,9 @@ class conv2d::state {
 public:
     shape output() const noexcept { return output_; }
 
-    std::span<const float> activations(std::span<const float> in) const noexcept {
-        return out_.first(examples_in(in, patches_.input) * output_.size());
-    }
+    std::span<const float> activations(std::span<const float> in) const noexcept;
 
-    std::span<const float> forward(const pass& at, std::span<const float> in) {
-        const std::int64_t batch = examples_in(in, patches_.input);
-        const std::span<float> out = out_.take(batch * output_.size());
-        const std::span<const float> biases = bias_.of(at.parameters);
-        if (direct_) {
-            direct_->forward(weight_.of(at.parameters), biases, in, out);
-            return out;
-        }
-        for (std::int64_t n = 0; n < batch; ++n) {
-            const auto y = part(out, n, output_.size());
-            for (std::int64_t o = 0; o < bias_.size; ++o)
-                std::fill_n(y.data() + o * output_.plane(), output_.plane(),
-                            biases[static_cast<std::size_t>(o)]);
-            multiply(weights(at.parameters), patches_of(in, n), outputs(y),
-                     biases.empty() ? 0.0f : 1.0f);
-        }
-        return out;
-    }
+    std::span<const float> forward(const pass& at, std::span<const float> in);
 
     std::span<const float> backward(std::span<const float> parameters, std::span<const float> in,
                                     std::span<const float> out_gradient, std::span<float> gradient,
@@ -123,15 +103,7 @@ private:
 
     // Every plane's sum, over examples.
     void add_up(std::span<const float> out_gradient, std::int64_t batch,
-                std::span<float> biases) const {
-        std::fill(biases.begin(), biases.end(), 0.0f);
-        const float* plane = out_gradient.data();
-        for (std::int64_t n = 0; n < batch; ++n)
-            for (float& sum : biases) {
-                sum += detail::nn::sum_row(plane, output_.plane());
-                plane += output_.plane();
-            }
-    }
+                std::span<float> biases) const;
 
     template <class T>
     static std::span<T> part(std::span<T> all, std::int64_t n, std::int64_t size) {
@@ -141,16 +113,8 @@ private:
     detail::nn::matrix<T> outputs(std::span<T> example) const {
         return {example, output_.channels, output_.plane()};
     }
-    detail::nn::matrix<const float> weights(std::span<const float> parameters) const {
-        return {weight_.of(parameters), output_.channels, patches_.length()};
-    }
-    detail::nn::matrix<const float> patches_of(std::span<const float> in, std::int64_t n) {
-        const auto image = part(in, n, patches_.input.size());
-        if (patches_.are_the_image()) return {image, patches_.length(), output_.plane()};
-        const std::span<float> columns = columns_.take(patches_.length() * output_.plane());
-        patches_.extract(image, columns);
-        return {columns, patches_.length(), output_.plane()};
-    }
+    detail::nn::matrix<const float> weights(std::span<const float> parameters) const;
+    detail::nn::matrix<const float> patches_of(std::span<const float> in, std::int64_t n);
 
     detail::nn::patches patches_;
     shape output_;
@@ -188,3 +152,7 @@ inline conv2d::state conv2d::bind(shape input, blueprint& plan) const {
 }
 
 }  // namespace sotto::nn
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/nn/conv2d.ipp"
+#endif

@@ -32,13 +32,9 @@ class dense::state {
 public:
     shape output() const noexcept { return sum_.output(); }
 
-    std::span<const float> activations(std::span<const float> in) const noexcept {
-        return sum_.activations(in);
-    }
+    std::span<const float> activations(std::span<const float> in) const noexcept;
 
-    std::span<const float> forward(const pass& at, std::span<const float> in) {
-        return sum_.forward(sum_.weight().of(at.parameters), at.parameters, in);
-    }
+    std::span<const float> forward(const pass& at, std::span<const float> in);
 
     std::span<const float> backward(std::span<const float> parameters, std::span<const float> in,
                                     std::span<const float> out_gradient, std::span<float> gradient,
@@ -60,3 +56,7 @@ inline dense::state dense::bind(shape input, blueprint& plan) const {
 }
 
 }  // namespace sotto::nn
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/nn/dense.ipp"
+#endif

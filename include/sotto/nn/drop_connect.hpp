@@ -4,7 +4,6 @@
 #include <span>
 #include <string>
 
-#include "sotto/kernels/detail/nn/elementwise.hpp"
 #include "sotto/nn/detail/affine.hpp"
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/detail/buffer.hpp"
@@ -45,18 +44,9 @@ class drop_connect::state {
 public:
     shape output() const noexcept { return sum_.output(); }
 
-    std::span<const float> activations(std::span<const float> in) const noexcept {
-        return sum_.activations(in);
-    }
+    std::span<const float> activations(std::span<const float> in) const noexcept;
 
-    std::span<const float> forward(const pass& at, std::span<const float> in) {
-        drops_ = at.training && rate_ > 0.0;
-        if (drops_) {
-            detail::nn::draw_mask(rate_, at.random.split(name_), mask_.take(size()));
-            mask(sum_.weight().of(at.parameters), masked_.take(size()));
-        }
-        return sum_.forward(weights(at.parameters), at.parameters, in);
-    }
+    std::span<const float> forward(const pass& at, std::span<const float> in);
 
     std::span<const float> backward(std::span<const float> parameters, std::span<const float> in,
                                     std::span<const float> out_gradient, std::span<float> gradient,
@@ -72,13 +62,9 @@ private:
 
     std::int64_t size() const noexcept { return sum_.weight().size; }
 
-    void mask(std::span<const float> from, std::span<float> to) const {
-        detail::kernels::product(from, mask_.first(size()), to);
-    }
+    void mask(std::span<const float> from, std::span<float> to) const;
     // As the last pass saw them.
-    std::span<const float> weights(std::span<const float> parameters) const {
-        return drops_ ? masked_.first(size()) : sum_.weight().of(parameters);
-    }
+    std::span<const float> weights(std::span<const float> parameters) const;
 
     detail::nn::affine sum_;
     double rate_ = 0.0;
@@ -98,3 +84,7 @@ inline drop_connect::state drop_connect::bind(shape input, blueprint& plan) cons
 }
 
 }  // namespace sotto::nn
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/nn/drop_connect.ipp"
+#endif

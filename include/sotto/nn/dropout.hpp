@@ -1,13 +1,10 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
 
-#include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
-#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/detail/nn/elementwise.hpp"
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/detail/buffer.hpp"
@@ -18,15 +15,9 @@ namespace sotto::detail::nn {
 
 /// Factors that drop each value with probability `rate` and keep the mean of the others:
 /// 0 or 1 / (1 - rate), one random word each.
-inline void draw_mask(double rate, random_stream random, std::span<float> mask) {
-    const auto dropped = static_cast<std::uint64_t>(std::ldexp(rate, 32));  // below 2^32
-    const auto kept = static_cast<float>(1.0 / (1.0 - rate));
-    for (float& factor : mask) factor = random() < dropped ? 0.0f : kept;
-}
+void draw_mask(double rate, random_stream random, std::span<float> mask);
 
-inline void check_rate(const std::string& where, const double& rate) {
-    require_option(where, "rate", rate, allowed::at_least(0.0).below(1.0));
-}
+void check_rate(const std::string& where, const double& rate);
 
 }  // namespace sotto::detail::nn
 
@@ -55,19 +46,9 @@ class dropout::state {
 public:
     shape output() const noexcept { return shape_; }
 
-    std::span<const float> activations(std::span<const float> in) const noexcept {
-        return drops_ ? out_.first(static_cast<std::int64_t>(in.size())) : in;
-    }
+    std::span<const float> activations(std::span<const float> in) const noexcept;
 
-    std::span<const float> forward(const pass& at, std::span<const float> in) {
-        drops_ = at.training && rate_ > 0.0;
-        if (!drops_) return in;
-        const auto size = static_cast<std::int64_t>(in.size());
-        const std::span<float> mask = mask_.take(size), out = out_.take(size);
-        detail::nn::draw_mask(rate_, at.random.split(name_), mask);
-        detail::kernels::product(in, mask, out);
-        return out;
-    }
+    std::span<const float> forward(const pass& at, std::span<const float> in);
 
     std::span<const float> backward(std::span<const float>, std::span<const float> in,
                                     std::span<const float> out_gradient, std::span<float>, auto&&) {
@@ -104,3 +85,7 @@ inline dropout::state dropout::bind(shape input, blueprint& plan) const {
 }
 
 }  // namespace sotto::nn
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/nn/dropout.ipp"
+#endif

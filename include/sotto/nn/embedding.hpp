@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -9,7 +8,6 @@
 #include <utility>
 
 #include "sotto/core/errors.hpp"
-#include "sotto/core/detail/memory/finite.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/detail/buffer.hpp"
@@ -46,23 +44,9 @@ class embedding::state {
 public:
     shape output() const noexcept { return {positions_, 1, width_}; }
 
-    std::span<const float> activations(std::span<const float> in) const noexcept {
-        return out_.first(static_cast<std::int64_t>(in.size()) * width_);
-    }
+    std::span<const float> activations(std::span<const float> in) const noexcept;
 
-    std::span<const float> forward(const pass& at, std::span<const float> in) {
-        const auto count = static_cast<std::int64_t>(in.size());
-        const std::span<std::int32_t> tokens = tokens_.take(count);
-        for (std::size_t i = 0; i < in.size(); ++i) tokens[i] = checked_token(in, i);
-        const std::span<float> out = out_.take(count * width_);
-        const float* const rows = weight_.of(at.parameters).data();
-        float* to = out.data();
-        for (const std::int32_t token : tokens) {
-            detail::nn::copy_row(rows + token * width_, to, width_);
-            to += width_;
-        }
-        return out;
-    }
+    std::span<const float> forward(const pass& at, std::span<const float> in);
 
     std::span<const float> backward(std::span<const float>, std::span<const float> in,
                                     std::span<const float> out_gradient, std::span<float> gradient,
@@ -81,17 +65,7 @@ public:
 private:
     friend struct embedding;
 
-    std::int32_t checked_token(std::span<const float> in, std::size_t i) const {
-        const float found = in[i];
-        if (detail::is_finite(found) && found >= 0.0f && found < static_cast<float>(vocabulary_) &&
-            found == std::trunc(found))
-            return static_cast<std::int32_t>(found);
-        const auto positions = static_cast<std::size_t>(positions_);
-        throw invalid_option(name_ + ": example " + std::to_string(i / positions) + " has token " +
-                             std::to_string(found) + " at position " +
-                             std::to_string(i % positions) + "; expected a whole number, 0 to " +
-                             std::to_string(vocabulary_) + " exclusive, the vocabulary");
-    }
+    std::int32_t checked_token(std::span<const float> in, std::size_t i) const;
 
     std::string name_;
     std::int64_t positions_ = 1;
@@ -127,3 +101,7 @@ inline embedding::state embedding::bind(shape input, blueprint& plan) const {
 }
 
 }  // namespace sotto::nn
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/nn/embedding.ipp"
+#endif

@@ -11,16 +11,11 @@ namespace sotto::nn {
 struct global_average_pool {
     using state = average_pool2d::state;
 
-    state bind(shape input, const blueprint& plan) const {
-        check_shape("global_average_pool", input);
-        state bound;
-        bound.input_ = input;
-        bound.output_ = {input.channels, 1, 1};
-        bound.height_ = input.height;
-        bound.width_ = input.width;
-        bound.needs_in_gradient_ = plan.has_parameters();
-        return bound;
-    }
+    state bind(shape input, const blueprint& plan) const;
 };
 
 }  // namespace sotto::nn
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/nn/global_average_pool.ipp"
+#endif

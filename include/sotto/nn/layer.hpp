@@ -8,6 +8,7 @@
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
+#include "sotto/core/errors.hpp"
 
 namespace sotto::detail::nn {
 struct ignore_ready {

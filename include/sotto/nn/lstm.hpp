@@ -52,21 +52,9 @@ class lstm::state {
 public:
     shape output() const noexcept { return {positions_, 1, hidden()}; }
 
-    std::span<const float> activations(std::span<const float> in) const noexcept {
-        return out_.first(batch_of(in) * positions_ * hidden());
-    }
+    std::span<const float> activations(std::span<const float> in) const noexcept;
 
-    std::span<const float> forward(const pass& at, std::span<const float> in) {
-        const std::int64_t batch = batch_of(in);
-        const std::span<float> first = in_.take(static_cast<std::int64_t>(in.size()));
-        detail::nn::swap_axes(in.data(), first.data(), batch, positions_, inputs());
-        std::span<const float> values = first;
-        for (detail::nn::lstm_layer& each : layers_)
-            values = each.forward(at.parameters, values, batch);
-        const std::span<float> out = out_.take(static_cast<std::int64_t>(values.size()));
-        detail::nn::swap_axes(values.data(), out.data(), positions_, batch, hidden());
-        return out;
-    }
+    std::span<const float> forward(const pass& at, std::span<const float> in);
 
     std::span<const float> backward(std::span<const float> parameters, std::span<const float> in,
                                     std::span<const float> out_gradient, std::span<float> gradient,
@@ -94,9 +82,7 @@ private:
 
     std::int64_t inputs() const noexcept { return layers_.front().inputs(); }
     std::int64_t hidden() const noexcept { return layers_.back().hidden(); }
-    std::int64_t batch_of(std::span<const float> in) const noexcept {
-        return static_cast<std::int64_t>(in.size()) / (positions_ * inputs());
-    }
+    std::int64_t batch_of(std::span<const float> in) const noexcept;
 
     std::int64_t positions_ = 1;
     bool needs_in_gradient_ = true;
@@ -125,3 +111,7 @@ inline lstm::state lstm::bind(shape input, blueprint& plan) const {
 }
 
 }  // namespace sotto::nn
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/nn/lstm.ipp"
+#endif

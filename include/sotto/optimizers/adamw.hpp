@@ -1,17 +1,12 @@
 #pragma once
 
-#include <cmath>
-#include <cstdint>
 #include <span>
-#include <vector>
 
 #include "sotto/core/detail/memory/large_pages.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/detail/update/updates.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/optimizers/detail/saved_names.hpp"
-#include "sotto/optimizers/sgd.hpp"
 
 namespace sotto {
 
@@ -43,39 +38,14 @@ class adamw::state {
 public:
     static constexpr bool steps_by_tensor = true;
 
-    state(const adamw& options, const layout& tensors)
-        : options_(options),
-          tensors_(tensors),
-          mean_names_("adamw/mean/", tensors),
-          square_names_("adamw/square/", tensors),
-          mean_(static_cast<std::size_t>(tensors.size())),
-          square_(static_cast<std::size_t>(tensors.size())) {
-        detail::check_rate("adamw", options.learning_rate);
-        detail::check_share("adamw", "beta1", options.beta1);
-        detail::check_share("adamw", "beta2", options.beta2);
-        detail::check_decay("adamw", options.weight_decay);
-        require_option("adamw", "epsilon", options.epsilon, detail::allowed::above(0.0));
-    }
+    state(const adamw& options, const layout& tensors);
 
     double rate_at(const round_info&) const noexcept { return options_.learning_rate; }
 
-    void begin_step(const step_info& step, std::span<const float>) {
-        const double t = static_cast<double>(steps_ + 1);
-        step_ = {.rate = detail::rate_of_step("adamw", options_.learning_rate, step.rate_factor),
-                 .decay = 0.0f,
-                 .beta1 = options_.beta1,
-                 .beta2 = options_.beta2,
-                 .epsilon = static_cast<float>(options_.epsilon),
-                 .correction1 = static_cast<float>(1.0 / (1.0 - std::pow(options_.beta1, t))),
-                 .correction2 = static_cast<float>(1.0 / (1.0 - std::pow(options_.beta2, t)))};
-    }
+    void begin_step(const step_info& step, std::span<const float>);
 
     void update(const tensor& t, std::span<float> parameters,
-                std::span<const float> gradient) noexcept {
-        step_.decay = detail::decay_of(t, options_.weight_decay);
-        detail::kernels::descend_adamw(step_, parameters, gradient, t.of(std::span(mean_)),
-                                       t.of(std::span(square_)));
-    }
+                std::span<const float> gradient) noexcept;
 
     void commit() noexcept { ++steps_; }
 
@@ -101,3 +71,7 @@ inline adamw::state adamw::bind(const layout& tensors) const {
 }
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/optimizers/adamw.ipp"
+#endif

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,14 +14,8 @@
 
 namespace sotto {
 
-/// The limit of `clipped`.
-struct by_norm {
-    double norm = 1.0;  // the length that a gradient has at most
-    void describe(auto&& field) const { field("norm", norm); }
-};
-
 /// An optimizer that sees gradients of at most a given length:
-/// `clipped{momentum_sgd{...}, by_norm{1.0}}`.
+/// `clipped{momentum_sgd{...}, 1.0}`.
 ///   math    g *= min(1, norm / ||g||), over the whole gradient
 ///   cost    4 bytes a weight
 ///   source  Pascanu, Mikolov, Bengio 2013, On the difficulty of training recurrent neural
@@ -33,18 +28,19 @@ struct clipped {
         "begin_step(step_info, gradient) and update(tensor, parameters, gradient) noexcept");
 
     Optimizer inner{};  // the optimizer that sees what is clipped
-    by_norm limit{};    // how long gradients may be
+    double norm = 1.0;  // the length that a gradient has at most
 
     class state;
     state bind(const layout& tensors) const { return {*this, tensors}; }
     void describe(auto&& field) const {
         field("inner", inner);
-        field("limit", limit);
+        field("limit", std::string_view("by_norm"));  // as old checkpoints have it
+        field("limit.norm", norm);
     }
 };
 
 template <class Optimizer>
-clipped(Optimizer, by_norm) -> clipped<Optimizer>;
+clipped(Optimizer, double) -> clipped<Optimizer>;
 
 template <class Optimizer>
 class clipped<Optimizer>::state {
@@ -52,7 +48,7 @@ class clipped<Optimizer>::state {
 
 public:
     state(const clipped& options, const layout& tensors)
-        : norm_(options.limit.norm),
+        : norm_(options.norm),
           bound_(options.inner.bind(tensors)),
           scaled_(static_cast<std::size_t>(tensors.size())) {
         require_option("clipped", "norm", norm_, detail::allowed::above(0.0));

@@ -1,14 +1,11 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "sotto/core/detail/memory/large_pages.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/kernels/detail/update/updates.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/optimizers/detail/saved_names.hpp"
-#include "sotto/optimizers/sgd.hpp"
 
 namespace sotto {
 
@@ -37,29 +34,14 @@ class momentum_sgd::state {
 public:
     static constexpr bool steps_by_tensor = true;
 
-    state(const momentum_sgd& options, const layout& tensors)
-        : options_(options),
-          tensors_(tensors),
-          names_("momentum/", tensors),
-          velocity_(static_cast<std::size_t>(tensors.size())) {
-        detail::check_rate("momentum_sgd", options.learning_rate);
-        detail::check_share("momentum_sgd", "momentum", options.momentum);
-        detail::check_decay("momentum_sgd", options.weight_decay);
-    }
+    state(const momentum_sgd& options, const layout& tensors);
 
     double rate_at(const round_info&) const noexcept { return options_.learning_rate; }
 
-    void begin_step(const step_info& step, std::span<const float>) {
-        rate_ = detail::rate_of_step("momentum_sgd", options_.learning_rate, step.rate_factor);
-    }
+    void begin_step(const step_info& step, std::span<const float>);
 
     void update(const tensor& t, std::span<float> parameters,
-                std::span<const float> gradient) noexcept {
-        detail::kernels::descend_with_momentum(rate_, detail::decay_of(t, options_.weight_decay),
-                                               static_cast<float>(options_.momentum),
-                                               options_.nesterov, parameters, gradient,
-                                               t.of(std::span(velocity_)));
-    }
+                std::span<const float> gradient) noexcept;
 
     void visit(auto&& field) {
         for (const tensor& t : tensors_) field(names_.of(t), t.of(std::span(velocity_)));
@@ -78,3 +60,7 @@ inline momentum_sgd::state momentum_sgd::bind(const layout& tensors) const {
 }
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/optimizers/momentum_sgd.ipp"
+#endif

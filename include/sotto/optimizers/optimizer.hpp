@@ -9,6 +9,7 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/core/round_info.hpp"
 #include "sotto/core/visit.hpp"
+#include "sotto/core/errors.hpp"
 
 namespace sotto {
 

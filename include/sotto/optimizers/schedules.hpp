@@ -1,11 +1,9 @@
 #pragma once
 
-#include <cmath>
 #include <concepts>
-#include <numbers>
 
-#include "sotto/core/require_option.hpp"
 #include "sotto/core/round_info.hpp"
+#include "sotto/core/errors.hpp"
 
 namespace sotto::detail {
 
@@ -35,15 +33,9 @@ struct step_decay {
     double factor_per_step = 0.1;  // what the rate is then multiplied by
 
     /// What the learning rate is multiplied by there.
-    double factor(const round_info& where) const noexcept {
-        return std::pow(factor_per_step, std::floor(where.epoch / every_epochs));
-    }
+    double factor(const round_info& where) const noexcept;
     /// Throws invalid_option: every_epochs not above 0, factor_per_step below 0, or not finite.
-    void check() const {
-        require_option("step_decay", "every_epochs", every_epochs, detail::allowed::above(0.0));
-        require_option("step_decay", "factor_per_step", factor_per_step,
-                       detail::allowed::at_least(0.0));
-    }
+    void check() const;
     void describe(auto&& field) const {
         field("every_epochs", every_epochs);
         field("factor_per_step", factor_per_step);
@@ -57,16 +49,9 @@ struct cosine {
     double final_factor = 0.0;  // what is left of the rate then
 
     /// What the learning rate is multiplied by there.
-    double factor(const round_info& where) const noexcept {
-        const double progress = where.epoch < epochs ? where.epoch / epochs : 1.0;
-        return final_factor +
-               (1.0 - final_factor) * 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
-    }
+    double factor(const round_info& where) const noexcept;
     /// Throws invalid_option: epochs not above 0, final_factor below 0, or not finite.
-    void check() const {
-        require_option("cosine", "epochs", epochs, detail::allowed::above(0.0));
-        require_option("cosine", "final_factor", final_factor, detail::allowed::at_least(0.0));
-    }
+    void check() const;
     void describe(auto&& field) const {
         field("epochs", epochs);
         field("final_factor", final_factor);
@@ -80,16 +65,9 @@ struct rate_warm_up {
     double initial_factor = 0.1;  // share of the rate at the beginning
 
     /// What the learning rate is multiplied by there.
-    double factor(const round_info& where) const noexcept {
-        if (!(where.epoch < epochs)) return 1.0;
-        return initial_factor + (1.0 - initial_factor) * where.epoch / epochs;
-    }
+    double factor(const round_info& where) const noexcept;
     /// Throws invalid_option: epochs or initial_factor below 0 or not finite.
-    void check() const {
-        require_option("rate_warm_up", "epochs", epochs, detail::allowed::at_least(0.0));
-        require_option("rate_warm_up", "initial_factor", initial_factor,
-                       detail::allowed::at_least(0.0));
-    }
+    void check() const;
     void describe(auto&& field) const {
         field("epochs", epochs);
         field("initial_factor", initial_factor);
@@ -104,3 +82,7 @@ struct linear_scaling {
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/optimizers/schedules.ipp"
+#endif

@@ -17,10 +17,6 @@
 #include "sotto/collectives/sparse_all_reduce.hpp"
 #include "sotto/collectives/detail/stripes.hpp"
 #include "sotto/compressors/compressor.hpp"
-#include "sotto/compressors/dgc.hpp"
-#include "sotto/compressors/none.hpp"
-#include "sotto/compressors/residual.hpp"
-#include "sotto/compressors/top_k.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
@@ -32,6 +28,7 @@
 #include "sotto/report/advice.hpp"
 #include "sotto/report/detail/advice/advice_mirror.hpp"
 #include "sotto/wire/value_format.hpp"
+#include "sotto/compressors/memory.hpp"
 
 namespace sotto::detail {
 
@@ -49,7 +46,7 @@ struct calibration_options {
 template <class Compressor>
 class calibration {
     using route = entry_route<Compressor, collectives::fitting>;
-    using exchange = sotto::collectives::sparse_all_reduce<mirror>;
+    using exchange = collectives::sparse_all_reduce;
 
 public:
     calibration(const Compressor& options, const layout& tensors, int world)
@@ -272,32 +269,16 @@ detail::way_to_send calibrate(std::string name, const Compressor& options, const
 
 /// Whole gradients, halves, and top-k with a residual and DGC at 10 %, 1 % and 0.1 %, each measured
 /// by calibrate. Sparse values travel as fp16; DGC is as it goes on after its warm-up.
-inline std::vector<detail::way_to_send> usual_ways(const layout& tensors, int world_size,
-                                                   detail::calibration_options how = {}) {
-    std::vector<detail::way_to_send> ways;
-    const auto add = [&](std::string name, const auto& compressor) {
-        ways.push_back(calibrate(std::move(name), compressor, tensors, world_size, how));
-    };
-    add("whole gradients", sotto::none{});
-    ways.back().dense = true;
-    add("fp16", sotto::fp16{});
-    for (const double density : {0.1, 0.01, 0.001})
-        add("top-k " + detail::reporting::digits(100.0 * density, 1) + "\u202f% with a residual",
-            sparsified{top_k{density}, residual{}, constant_density{}, local_clipping{},
-                       sparse_message{.values = wire::value_format::fp16}});
-    for (const double density : {0.1, 0.01, 0.001})
-        add("DGC " + detail::reporting::digits(100.0 * density, 1) + "\u202f%",
-            dgc{.density = density, .values = wire::value_format::fp16});
-    return ways;
-}
+std::vector<detail::way_to_send> usual_ways(const layout& tensors, int world_size,
+                                            detail::calibration_options how = {});
 
 /// "Does it pay here?" for the usual ways to send, measured on this machine.
 ///   errors  as the other advise; invalid_option: tensors without a weight; see calibrate
-inline advice advise(double compute_seconds, const network_link& link, int world_size,
-                     const layout& tensors, detail::calibration_options how = {}) {
-    detail::check_asked(compute_seconds, link, world_size);  // before time is spent on measuring
-    if (tensors.size() == 0) throw invalid_option("advise: the layout has no weights");
-    return advise(compute_seconds, link, world_size, usual_ways(tensors, world_size, how));
-}
+advice advise(double compute_seconds, const network_link& link, int world_size,
+              const layout& tensors, detail::calibration_options how = {});
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/report/advice_calibration.ipp"
+#endif

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "sotto/collectives/all_reduce.hpp"
-#include "sotto/core/errors.hpp"
-#include "sotto/core/require_option.hpp"
 #include "sotto/wire/value_format.hpp"
 
 namespace sotto {
@@ -20,10 +17,7 @@ struct network_link {
 };
 
 /// Throws invalid_option, naming `who` asks, unless the link can be one.
-inline void check_link(const char* who, const network_link& link) {
-    require_option(who, "bytes_per_second", link.bytes_per_second, detail::allowed::above(0.0));
-    require_option(who, "latency_seconds", link.latency_seconds, detail::allowed::at_least(0.0));
-}
+void check_link(const char* who, const network_link& link);
 
 }  // namespace sotto
 
@@ -36,17 +30,11 @@ struct transfer_cost {
     double messages = 0.0;  // of which each waits for the one before
 
     /// By itself.
-    double seconds(const network_link& link) const noexcept {
-        return bytes / link.bytes_per_second + messages * link.latency_seconds;
-    }
+    double seconds(const network_link& link) const noexcept;
 
     /// Together with another tensor's exchange: both are under way at once, so that their bytes
     /// share the link, but their latencies pass at the same time.
-    transfer_cost& operator+=(const transfer_cost& other) noexcept {
-        bytes += other.bytes;
-        messages = (std::max)(messages, other.messages);
-        return *this;
-    }
+    transfer_cost& operator+=(const transfer_cost& other) noexcept;
 };
 
 }  // namespace sotto::detail
@@ -58,29 +46,17 @@ namespace sotto {
 ///           whichever is more. No rank has more steps: rank 0 is the root of trees and stands for
 ///           a rank beyond a power of two, if there is any. Another one has more bytes only by
 ///           those of values that do not divide evenly
-inline detail::transfer_cost all_reduce_cost(
+detail::transfer_cost all_reduce_cost(
     std::int64_t values, int world, wire::value_format format = wire::value_format::fp32,
-    detail::collectives::algorithm which = detail::collectives::algorithm::automatic) {
-    if (world < 2 || values < 1) return {};
-    detail::collectives::all_reduce_plan plan(0, world, which, format);
-    plan.begin(values);
-    std::int64_t passed = 0;
-    for (int k = 0; k < plan.steps(); ++k) {
-        const detail::collectives::step s = plan.at(k);
-        passed += (std::max)(s.out.size(), s.in.size());  // empty where there is nobody
-    }
-    return {static_cast<double>(passed * wire::bytes_per_value(format)),
-            static_cast<double>(plan.steps())};
-}
+    detail::collectives::algorithm which = detail::collectives::algorithm::automatic);
 
 /// Gathering a message of so many bytes from every rank on every rank.
 ///   math    N-1 messages leave each rank. Around a ring each waits for the one before; straight to
 ///           everyone none does
-inline detail::transfer_cost all_gather_cost(double message_bytes, int world,
-                                             bool around_ring = true) {
-    if (world < 2) return {};
-    const auto others = static_cast<double>(world - 1);
-    return {others * message_bytes, around_ring ? others : 1.0};
-}
+detail::transfer_cost all_gather_cost(double message_bytes, int world, bool around_ring = true);
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/report/advice_transfer.ipp"
+#endif

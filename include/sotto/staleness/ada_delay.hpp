@@ -1,10 +1,6 @@
 #pragma once
 
-#include <cmath>
-
-#include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/core/require_option.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
 
 namespace sotto {
@@ -20,18 +16,16 @@ struct ada_delay {
 
     struct state {
         double c = 0.0;  // as in the options
-        double begin(const late_gradient& what) const noexcept {
-            return 1.0 / (1.0 + what.learning_rate * c *
-                                    std::sqrt(static_cast<double>(what.step + what.staleness)));
-        }
+        double begin(const late_gradient& what) const noexcept;
     };
-    state bind(const layout&, int) const {
-        require_option("ada_delay", "c", c, detail::allowed::at_least(0.0));
-        return {c};
-    }
+    state bind(const layout&, int) const;
     void describe(auto&& field) const { field("c", c); }
 };
 
 static_assert(staleness_compensator<ada_delay>);
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/staleness/ada_delay.ipp"
+#endif

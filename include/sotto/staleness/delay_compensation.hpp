@@ -5,19 +5,12 @@
 #include <span>
 
 #include "sotto/core/bytes.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/core/require_option.hpp"
 #include "sotto/kernels/detail/update/delay_compensation.hpp"
-#include "sotto/kernels/detail/update/entries.hpp"
-#include "sotto/kernels/detail/update/pushed_step.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
 
 namespace sotto::detail {
-inline void check_compensation(const char* policy, const double& lambda, const double& bound) {
-    require_option(policy, "lambda", lambda, allowed::at_least(0.0));
-    require_option(policy, "bound", bound, allowed::at_least(0.0), ", where 0 is none");
-}
+void check_compensation(const char* policy, const double& lambda, const double& bound);
 }  // namespace sotto::detail
 
 namespace sotto {
@@ -47,41 +40,28 @@ struct delay_compensation {
         double begin(const late_gradient&) const noexcept { return 1.0; }
 
         void compensate(const tensor&, std::span<float> gradient, std::span<const float> now,
-                        std::span<const float> then) const noexcept {
-            detail::kernels::compensate_delay(by_, gradient, now, then);
-        }
+                        std::span<const float> then) const noexcept;
         void compensate_part(const tensor& t, std::int64_t, std::span<float> gradient,
                              std::span<const float> now,
-                             std::span<const float> then) const noexcept {
-            compensate(t, gradient, now, then);
-        }
+                             std::span<const float> then) const noexcept;
         void compensate_at(const tensor&, std::span<float> values,
                            std::span<const std::uint32_t> indices, std::span<const float> now,
-                           std::span<const float> then) const noexcept {
-            detail::kernels::compensate_delay_at(by_, values, indices, now, then);
-        }
+                           std::span<const float> then) const noexcept;
 
         void descend_at(const tensor&, float rate, std::span<float> now,
                         std::span<const std::uint32_t> indices, std::span<const float> values,
-                        std::span<const float> then) const noexcept {
-            detail::kernels::descend_compensated_at(rate, by_, now, indices, values, then);
-        }
+                        std::span<const float> then) const noexcept;
 
         /// Both steps of plain SGD in one pass; there where nothing bounds the correction.
         bool descends() const noexcept { return by_.bound == 0.0f; }
         void descend(const tensor&, float rate, std::span<float> next, std::span<const float> now,
-                     byte_view gradient, std::span<const float> then) const noexcept {
-            detail::kernels::descend_pushed(rate, by_.lambda, next, now, gradient, then);
-        }
+                     byte_view gradient, std::span<const float> then) const noexcept;
 
     private:
         detail::kernels::constant_compensation by_;
     };
 
-    state bind(const layout&, int) const {
-        detail::check_compensation("delay_compensation", lambda, bound);
-        return state(*this);
-    }
+    state bind(const layout&, int) const;
     void describe(auto&& field) const {
         field("lambda", lambda);
         field("bound", bound);
@@ -91,3 +71,7 @@ struct delay_compensation {
 static_assert(staleness_compensator<delay_compensation>);
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/staleness/delay_compensation.ipp"
+#endif

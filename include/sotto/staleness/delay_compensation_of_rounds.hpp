@@ -24,9 +24,7 @@ struct delay_compensation_of_rounds {
     static constexpr bool synchronous_only = true;
 
     using state = delay_compensation::state;
-    state bind(const layout& tensors, int workers) const {
-        return delay_compensation{lambda, bound}.bind(tensors, workers);
-    }
+    state bind(const layout& tensors, int workers) const;
     void describe(auto&& field) const {
         field("lambda", lambda);
         field("bound", bound);
@@ -36,3 +34,7 @@ struct delay_compensation_of_rounds {
 static_assert(staleness_compensator<delay_compensation_of_rounds>);
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/staleness/delay_compensation_of_rounds.ipp"
+#endif

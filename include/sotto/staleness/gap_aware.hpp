@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "sotto/core/layout.hpp"
-#include "sotto/kernels/detail/update/gap.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
 
 namespace sotto {
@@ -25,30 +24,18 @@ struct gap_aware {
 
     class state {
     public:
-        explicit state(const layout& tensors)
-            : tensors_(tensors),
-              lengths_(static_cast<std::size_t>(tensors.size())),
-              steps_(tensors.tensors().size()) {}
+        explicit state(const layout& tensors);
 
         double begin(const late_gradient&) const noexcept { return 1.0; }
 
         void compensate(const tensor& t, std::span<float> gradient, std::span<const float> now,
-                        std::span<const float> then) noexcept {
-            detail::kernels::divide_by_gap(gradient, now, then, t.of(std::span(lengths_)),
-                                           steps(t));
-        }
+                        std::span<const float> then) noexcept;
         void compensate_at(const tensor& t, std::span<float> values,
                            std::span<const std::uint32_t> indices, std::span<const float> now,
-                           std::span<const float> then) noexcept {
-            detail::kernels::divide_by_gap_at(values, indices, now, then, t.of(std::span(lengths_)),
-                                              steps(t));
-        }
+                           std::span<const float> then) noexcept;
 
         /// C n: the sum, so that no step is rounded away by the mean's division.
-        void moved(const tensor& t, std::span<const float> change) noexcept {
-            detail::kernels::add_magnitudes(t.of(std::span(lengths_)), change);
-            ++steps_[static_cast<std::size_t>(t.index)];
-        }
+        void moved(const tensor& t, std::span<const float> change) noexcept;
 
         void visit(auto&& field) {
             for (const tensor& t : tensors_) {
@@ -58,9 +45,7 @@ struct gap_aware {
         }
 
     private:
-        float steps(const tensor& t) const noexcept {
-            return static_cast<float>(steps_[static_cast<std::size_t>(t.index)]);
-        }
+        float steps(const tensor& t) const noexcept;
 
         layout tensors_;
         std::vector<float> lengths_;
@@ -74,3 +59,7 @@ struct gap_aware {
 static_assert(staleness_compensator<gap_aware>);
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/staleness/gap_aware.ipp"
+#endif

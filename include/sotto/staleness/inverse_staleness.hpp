@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "sotto/core/layout.hpp"
@@ -13,9 +12,7 @@ namespace sotto {
 ///   source  Zhang, Gupta, Lian, Liu 2016, Staleness-aware Async-SGD, arXiv:1511.05950
 struct inverse_staleness {
     struct state {
-        double begin(const late_gradient& what) const noexcept {
-            return 1.0 / static_cast<double>(std::max<std::int64_t>(1, what.staleness));
-        }
+        double begin(const late_gradient& what) const noexcept;
     };
     state bind(const layout&, int) const noexcept { return {}; }
     void describe(auto&&) const {}
@@ -24,3 +21,7 @@ struct inverse_staleness {
 static_assert(staleness_compensator<inverse_staleness>);
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/staleness/inverse_staleness.ipp"
+#endif

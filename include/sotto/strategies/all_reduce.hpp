@@ -13,6 +13,7 @@
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/detail/all_reduce/all_reduce_state.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto {
 
@@ -83,9 +84,8 @@ struct all_reduce {
 
     static constexpr bool synchronous = true;
 
-    template <transport Transport>
-    auto bind(const layout& tensors, Transport& through) const {
-        return detail::all_reduce_state<all_reduce, Transport>(*this, tensors, through);
+    auto bind(const layout& tensors, transport_ref through) const {
+        return detail::all_reduce_state<all_reduce>(*this, tensors, through);
     }
 
     void describe(auto&& field) const {

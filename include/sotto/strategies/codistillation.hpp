@@ -16,42 +16,9 @@
 #include "sotto/strategies/codistillation/exchanges/teacher_exchange.hpp"
 #include "sotto/strategies/detail/codistillation/teacher_standing.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto {
-
-/// Models that are trained side by side, and how they meet.
-struct codistillation_groups {
-    int count = 2;             // models
-    std::int64_t every = 50;   // steps from one exchange of models to the next
-    std::int64_t burn_in = 0;  // steps before the first that is taught
-    double common = 0.0;       // the part of the data that all groups read; 0: disjoint shards
-    int only = -1;             // the group that this job is alone; -1: it is all of them
-    lessons_from lessons = lessons_from::all;  // who learns from whom
-    std::uint64_t seed = 0;                    // of lessons_from::random; the same for all groups
-
-    /// Throws invalid_option for a world of so many ranks where groups cannot be formed.
-    void check(int ranks) const {
-        constexpr const char* name = "codistillation_groups";
-        require_option(name, "count", count, detail::allowed::at_least(1));
-        require_option(name, "every", every, detail::allowed::at_least(1));
-        require_option(name, "burn_in", burn_in, detail::allowed::at_least(0));
-        require_option(name, "only", only, detail::allowed::at_least(-1).below(count),
-                       ", the number of groups");
-        if (only < 0)
-            require_option(name, "count", count, detail::allowed::at_least(1).at_most(ranks),
-                           ", the number of ranks");
-        require_option(name, "common", common, detail::allowed::at_least(0.0).at_most(1.0));
-    }
-
-    void describe(auto&& field) const {
-        field("count", count);
-        field("every", every);
-        field("burn_in", burn_in);
-        field("common", common);
-        field("lessons", lessons);
-        field("seed", seed);
-    }
-};
 
 /// Several models are trained at once, each by a group of ranks and any other strategy; each also
 /// learns to say what the others say. Groups see each other's models as they were some steps ago,
@@ -80,7 +47,7 @@ struct codistillation_groups {
 ///   source  Anil et al. 2018, Large scale distributed neural network training through online
 ///           distillation, arXiv:1804.03235
 template <class GroupStrategy, class Loss = soft_cross_entropy,
-          class Exchange = checkpoint_exchange<>, class Weight = constant_weight>
+          class Exchange = checkpoint_exchange, class Weight = constant_weight>
 struct codistillation {
     static_assert(distillation_loss<Loss>,
                   "codistillation: the second policy must be a distillation_loss: it needs "
@@ -109,17 +76,15 @@ struct codistillation {
     static constexpr bool synchronous = GroupStrategy::synchronous;
     static constexpr bool in_step = detail::conducting::in_step<GroupStrategy>;
 
-    template <transport Transport>
-    auto bind(const layout& tensors, Transport& through) const {
+    auto bind(const layout& tensors, transport_ref through) const {
         static_assert(
-            detail::exchanges_predictions<Exchange> ||
-                detail::teacher_exchange<Exchange, Transport>,
+            detail::exchanges_predictions<Exchange> || detail::teacher_exchange<Exchange>,
             "codistillation: the third policy must be a teacher_exchange, such as "
             "checkpoint_exchange{} or transport_exchange{}, or prediction_exchange{}: it needs "
             "bind(meeting_place) with "
             "publish(kind, facts, parameters, buffers, students), look(kind, group, after) and "
             "problem()");
-        return detail::codistillation_state<codistillation, Transport>(*this, tensors, through);
+        return detail::codistillation_state<codistillation>(*this, tensors, through);
     }
 
     void describe(auto&& field) const {

@@ -12,11 +12,12 @@ struct consensus_report {
     /// In place of what was not measured.
     static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-    std::int64_t rounds = -1;    // of mixing; -1: no rank mixes with neighbours
-    double change = unknown;     // by how much mixing moved this rank's parameters: the norm, of
-                                 // the last round
-    double estimate = unknown;   // Theta of the last round, over all ranks, see consensus_measure;
-                                 // unknown where that was their exact mean, or nobody had any part
+    std::int64_t rounds = -1;  // of mixing; -1: no rank mixes with neighbours
+    double change = unknown;   // by how much mixing moved this rank's parameters: the norm, of
+                               // the last round
+    double estimate =
+        unknown;  // Theta of the last round, over all ranks, see consensus_reading::measure;
+                  // unknown where that was their exact mean, or nobody had any part
     double distance = unknown;   // Xi, exact, over all ranks: of what was mixed, after the last
                                  // round. By combine_then_adapt ranks then still take their steps,
                                  // which carry them further apart

@@ -20,6 +20,7 @@
 #include "sotto/topologies/topology.hpp"
 #include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto {
 
@@ -177,16 +178,14 @@ struct gossip {
     static constexpr bool synchronous = false;
     static constexpr bool in_step = !detail::mixing::in_pairs<Mixing> && !survives;
 
-    template <transport Transport>
-    auto bind(const layout& tensors, Transport& through) const {
-        static_assert(
-            !survives || tolerant_transport<Transport>,
-            "gossip: on this transport the loss of a rank ends the job: leave surviving{} "
-            "out");
+    auto bind(const layout& tensors, transport_ref through) const {
+        if (survives && !through.is_tolerant())
+            throw invalid_option(
+                "gossip: on this transport the loss of a rank ends the job: leave surviving{} out");
         if constexpr (detail::mixing::in_pairs<Mixing>)
-            return detail::gossip_pairs<gossip, Transport>(*this, tensors, through);
+            return detail::gossip_pairs<gossip>(*this, tensors, through);
         else
-            return detail::gossip_state<gossip, Transport>(*this, tensors, through);
+            return detail::gossip_state<gossip>(*this, tensors, through);
     }
     void describe(auto&& field) const {
         field("mixing", mixing);  // first: where ranks differ in it, that is what they are told

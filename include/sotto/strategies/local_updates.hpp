@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
 #include "sotto/compressors/chunked_top_k.hpp"
 #include "sotto/compressors/error_feedback.hpp"
@@ -15,19 +16,9 @@
 #include "sotto/strategies/detail/local_updates/local_updates_state.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto {
-
-/// How often ranks that take steps of their own meet.
-struct local_steps {
-    std::int64_t every = 30;  // steps from one meeting to the next
-    double from_epoch = 0.0;  // before it they meet after every step: post-local SGD
-
-    void describe(auto&& field) const {
-        field("every", every);
-        field("from_epoch", from_epoch);
-    }
-};
 
 /// Each rank takes so many steps on its own data; then all meet, and another strategy takes one
 /// step by how far each has come, as if that were its gradient. Everybody goes on from there.
@@ -52,6 +43,19 @@ struct local_steps {
 ///           al. 2025, SparseLoCo, arXiv:2508.15706
 template <class Optimizer = sgd, class Outer = all_reduce<momentum_sgd>>
 struct local_updates {
+    /// How often ranks that take steps of their own meet.
+    struct meetings {
+        static constexpr std::string_view described_as = "local_steps";
+
+        std::int64_t every = 30;  // steps from one meeting to the next
+        double from_epoch = 0.0;  // before it they meet after every step: post-local SGD
+
+        void describe(auto&& field) const {
+            field("every", every);
+            field("from_epoch", from_epoch);
+        }
+    };
+
     static_assert(
         optimizer<Optimizer>,
         "local_updates: the first policy must be an optimizer: it needs bind(layout) with "
@@ -62,14 +66,13 @@ struct local_updates {
 
     Optimizer optimizer{};  // of each rank's own steps
     Outer outer{};          // the strategy by which all meet
-    local_steps local{};    // when they meet
+    meetings local{};       // when they meet
 
     static constexpr bool synchronous = false;
     static constexpr bool in_step = true;
 
-    template <transport Transport>
-    auto bind(const layout& tensors, Transport& through) const {
-        return detail::local_updates_state<local_updates, Transport>(*this, tensors, through);
+    auto bind(const layout& tensors, transport_ref through) const {
+        return detail::local_updates_state<local_updates>(*this, tensors, through);
     }
     void describe(auto&& field) const {
         field("optimizer", optimizer);
@@ -83,15 +86,13 @@ local_updates(O) -> local_updates<O>;
 template <class O, class S>
 local_updates(O, S) -> local_updates<O, S>;
 template <class O, class S>
-local_updates(O, S, local_steps) -> local_updates<O, S>;
+local_updates(O, S, typename local_updates<O, S>::meetings) -> local_updates<O, S>;
 
 /// The outer step that DiLoCo publishes, for local_updates{adamw{...}, diloco()}.
 ///   source  Douillard et al. 2023, arXiv:2311.08105: Nesterov, rate 0.7, momentum 0.9; where
 ///           meetings are few a momentum of 0.5 takes less time to come into its own, and is
 ///           better (bench/results/gossip.md)
-inline all_reduce<momentum_sgd> diloco(double learning_rate = 0.7, double momentum = 0.9) {
-    return {momentum_sgd{.learning_rate = learning_rate, .momentum = momentum, .nesterov = true}};
-}
+all_reduce<momentum_sgd> diloco(double learning_rate = 0.7, double momentum = 0.9);
 
 /// The outer step that SparseLoCo publishes, for local_updates{adamw{...}, sparse_loco()}: no
 /// momentum, but error feedback in its place, which sends about 0.15 bit a parameter and meeting.
@@ -100,18 +101,18 @@ inline all_reduce<momentum_sgd> diloco(double learning_rate = 0.7, double moment
 ///           all ranks. A rank that did not send an entry counts as 0
 ///   source  Sarfi et al. 2025, SparseLoCo, arXiv:2508.15706: rate 1, 32 to 128 entries of 4,096;
 ///           where meetings are few a higher rate makes up for what still waits
-inline all_reduce<sgd, error_feedback<chunked_top_k>> sparse_loco(std::int64_t kept = 64,
-                                                                  double learning_rate = 1.0) {
-    return {sgd{.learning_rate = learning_rate}, {chunked_top_k{.kept = kept}, 0.95}};
-}
+all_reduce<sgd, error_feedback<chunked_top_k>> sparse_loco(std::int64_t kept = 64,
+                                                           double learning_rate = 1.0);
 
 /// The outer step of the code published with SparseLoCo: each entry is the mean over the ranks that
 /// sent it. Ranks choose different entries, so among 4 ranks a first step is 3.85 times as long.
 /// Use a lower rate than with sparse_loco().
 ///   cost    see mean_of_senders
-inline all_reduce<sgd, mean_of_senders<error_feedback<chunked_top_k>>> sparse_loco_of_senders(
-    std::int64_t kept = 64, double learning_rate = 1.0) {
-    return {sgd{.learning_rate = learning_rate}, {{chunked_top_k{.kept = kept}, 0.95}}};
-}
+all_reduce<sgd, mean_of_senders<error_feedback<chunked_top_k>>> sparse_loco_of_senders(
+    std::int64_t kept = 64, double learning_rate = 1.0);
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/local_updates.ipp"
+#endif

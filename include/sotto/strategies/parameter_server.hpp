@@ -15,6 +15,7 @@
 #include "sotto/staleness/staleness_compensator.hpp"
 #include "sotto/strategies/detail/parameter_server/parameter_server_state.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto {
 
@@ -37,7 +38,7 @@ struct serving {
     /// anew.
     std::filesystem::path checkpoints{};
     std::int64_t every = 1000;  // steps of a server from one checkpoint to the next
-    std::string job{};          // that owns these folders, see checkpoint_options::job
+    std::string job{};          // that owns these folders, see checkpoints::options::job
     /// A file in which each server writes in what order it was told what and whom it answered, and
     /// one whose order it follows: the same run then ends in the same parameters, bit for bit. See
     /// arrival_order. Empty: neither. A file that is there is written anew; where a server may come
@@ -131,9 +132,8 @@ struct parameter_server {
 
     static constexpr bool synchronous = false;
 
-    template <class Transport>
-    auto bind(const layout& tensors, Transport& through) const {
-        return detail::parameter_server_state<parameter_server, Transport>(*this, tensors, through);
+    auto bind(const layout& tensors, transport_ref through) const {
+        return detail::parameter_server_state<parameter_server>(*this, tensors, through);
     }
     void describe(auto&& field) const {
         field("optimizer", optimizer);

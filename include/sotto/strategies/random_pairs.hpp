@@ -32,10 +32,11 @@
 #include "sotto/topologies/random_matching.hpp"
 #include "sotto/transports/detail/messaging/blame.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
-template <class Transport, class Compressor = none>
+template <class Compressor = none>
 class random_pairs_state;
 
 }  // namespace sotto::detail
@@ -63,10 +64,7 @@ struct random_pairs {
     static constexpr bool synchronous = false;
     static constexpr bool in_step = true;
 
-    template <transport Transport>
-    auto bind(const layout& tensors, Transport& through) const {
-        return detail::random_pairs_state<Transport>(*this, tensors, through);
-    }
+    detail::random_pairs_state<> bind(const layout& tensors, transport_ref through) const;
     void describe(auto&& field) const {
         field("momentum", momentum);
         field("rate", rate);
@@ -96,10 +94,8 @@ struct compressed_pairs {
     static constexpr bool synchronous = false;
     static constexpr bool in_step = true;
 
-    template <transport Transport>
-    auto bind(const layout& tensors, Transport& through) const {
-        return detail::random_pairs_state<Transport, Compressor>(pairs, tensors, through,
-                                                                 compressor);
+    auto bind(const layout& tensors, transport_ref through) const {
+        return detail::random_pairs_state<Compressor>(pairs, tensors, through, compressor);
     }
     void describe(auto&& field) const {
         field("compressor", compressor);
@@ -117,16 +113,16 @@ compressed_pairs(C, random_pairs) -> compressed_pairs<C>;
 namespace sotto::detail {
 
 /// One rank's side of random_pairs.
-template <class Transport, class Compressor>
+template <class Compressor>
 class random_pairs_state {
     static constexpr bool compresses = !std::is_same_v<Compressor, sotto::none>;
 
 public:
-    random_pairs_state(const random_pairs& options, const layout& tensors, Transport& through,
+    random_pairs_state(const random_pairs& options, const layout& tensors, transport_ref through,
                        const Compressor& compressor = {})
         : options_(checked(options)),
           tensors_(tensors),
-          through_(&through),
+          through_(through),
           pairs_(sotto::topologies::random_matching{options.seed}.bind(through.size())),
           compressor_(compressor.bind(compresses ? tensors_ : no_tensors_)),
           both_(2 * static_cast<std::size_t>(tensors.size())),
@@ -138,13 +134,13 @@ public:
         for (const tensor& t : tensors_) tensor_bytes_[slot(t)] = 2 * 4 * t.size;
     }
 
-    data::share share() const noexcept { return {through_->rank(), through_->size()}; }
+    data::share share() const noexcept { return {through_.rank(), through_.size()}; }
     epoch_agreement begin_epoch(const epoch_plan& plan) { return epochs_.begin(plan); }
 
     template <class Model>
     round_report round(task<Model>& job, std::span<float> parameters) {
         return detail::guarded(
-            *through_, [&] { return attempt(job, parameters); },
+            through_, [&] { return attempt(job, parameters); },
             [this]() noexcept { compressing::rollback(compressor_); });
     }
 
@@ -170,23 +166,23 @@ private:
 
     template <class Model>
     round_report attempt(task<Model>& job, std::span<float> parameters) {
-        const traffic before = through_->counters();
-        const time_point began = through_->now();
-        stopwatch<Transport> watch(*through_);
-        through_->at({.round = job.step, .phase = "meet"});
+        const traffic before = through_.counters();
+        const time_point began = through_.now();
+        stopwatch watch(through_);
+        through_.at({.round = job.step, .phase = "meet"});
         const auto way = std::span(both_).first(step_.size());
         const auto met = std::span(both_).last(step_.size());
         round_report report{.examples = job.examples, .dense_bytes = 4 * tensors_.size()};
         report.loss = job.model.gradient(std::span<const float>(parameters), job.batch, way,
                                          [](const tensor&) {});
         if (!detail::kernels::is_finite(kernels::sum_of_squares(way)))
-            throw error(errc::non_finite, "rank " + std::to_string(through_->rank()) +
+            throw error(errc::non_finite, "rank " + std::to_string(through_.rank()) +
                                               " has come where parameters are not finite");
         std::copy(parameters.begin(), parameters.end(), met.begin());
         report.compute = watch.lap();
 
         const auto& pairs = pairs_.matrix(round_);
-        const auto others = pairs.into(through_->rank());
+        const auto others = pairs.into(through_.rank());
         if constexpr (compresses) {
             encode(job.epoch, way, others);
             report.compress = watch.lap();
@@ -203,13 +199,13 @@ private:
         epochs_.end_round();
         report.apply = watch.lap();
 
-        const traffic after = through_->counters();
+        const traffic after = through_.counters();
         report.bytes_sent = after.bytes_sent - before.bytes_sent;
         report.bytes_received = after.bytes_received - before.bytes_received;
         for (const std::int64_t size : tensor_bytes_) report.message_bytes += size;
         report.tensor_message_bytes = tensor_bytes_;
         report.began = began;
-        report.agreed = report.ended = through_->now() - began;
+        report.agreed = report.ended = through_.now() - began;
         return report;
     }
 
@@ -218,7 +214,7 @@ private:
     /// Sends what the compressor makes of the way.
     void encode(double epoch, std::span<const float> way, pair others) {
         compressing::begin_round(
-            compressor_, {.step = round_, .epoch = epoch, .rank = through_->rank(), .share = 1.0});
+            compressor_, {.step = round_, .epoch = epoch, .rank = through_.rank(), .share = 1.0});
         for (const tensor& t : tensors_)
             compressing::measured(compressor_, t, kernels::sum_of_squares(t.of(way)));
         messages_.begin();
@@ -231,10 +227,10 @@ private:
 
     void wait() {
         while (true) {
-            const std::uint64_t seen = through_->activity();
+            const std::uint64_t seen = through_.activity();
             const bool is_mixed = exchange_.advance();
             if (messages_.advance() && is_mixed) return;
-            through_->await(seen);
+            through_.await(seen);
         }
     }
 
@@ -245,7 +241,7 @@ private:
             const auto sum = t.of(way);
             add_own(t, sum);
             if (!others.empty())
-                detail::read_from(*through_, others.front().rank,
+                detail::read_from(through_, others.front().rank,
                                   [&] { compressor_.decode_add(t, messages_.from(t, 0), sum); });
             if (const auto i = kernels::first_non_finite(sum); i >= 0) refuse(t, i, sum, others);
         }
@@ -253,7 +249,7 @@ private:
     }
 
     void add_own(const tensor& t, std::span<float> sum) {
-        detail::read_from(*through_, through_->rank(),
+        detail::read_from(through_, through_.rank(),
                           [&] { compressor_.decode_add(t, messages_.own(t), sum); });
     }
 
@@ -263,7 +259,7 @@ private:
         add_own(t, sum);
         const auto own = kernels::first_non_finite(sum);
         collectives::refuse_mixing(
-            own >= 0 || others.empty() ? through_->rank() : others.front().rank,
+            own >= 0 || others.empty() ? through_.rank() : others.front().rank,
             "tensor '" + t.name + "', element " + std::to_string(own >= 0 ? own : i));
     }
 
@@ -284,17 +280,26 @@ private:
 
     random_pairs options_;
     layout tensors_, no_tensors_;
-    Transport* through_;
+    transport_ref through_;
     sotto::topologies::random_matching::state pairs_;
     state_of<Compressor> compressor_;
     large_vector<float> both_;  // the pair's mean way, and where it began
     large_vector<float> step_;  // m
     std::vector<std::int64_t> tensor_bytes_;
-    common_epochs<Transport> epochs_;
+    common_epochs epochs_;
     std::int64_t round_ = 0;
     // Last: transfers end before the memory goes.
-    collectives::neighbour_exchange<Transport> exchange_;
-    tensor_messages<Transport> messages_;
+    collectives::neighbour_exchange exchange_;
+    tensor_messages messages_;
 };
 
 }  // namespace sotto::detail
+
+namespace sotto {
+
+inline detail::random_pairs_state<> random_pairs::bind(const layout& tensors,
+                                                       transport_ref through) const {
+    return detail::random_pairs_state<>(*this, tensors, through);
+}
+
+}  // namespace sotto

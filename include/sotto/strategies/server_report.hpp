@@ -6,7 +6,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "sotto/core/clock.hpp"
@@ -16,9 +15,7 @@
 namespace sotto {
 
 /// Of nothing: 0.
-inline double share_of(std::int64_t part, std::int64_t whole) noexcept {
-    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
-}
+double share_of(std::int64_t part, std::int64_t whole) noexcept;
 
 }  // namespace sotto
 
@@ -38,11 +35,7 @@ struct served_worker {
     /// Of its rounds; 0 without any.
     double dropped_share() const noexcept { return share_of(dropped, rounds); }
     /// The largest that was; -1: none was.
-    std::int64_t most_late() const noexcept {
-        auto last = static_cast<std::int64_t>(staleness.size()) - 1;
-        while (last >= 0 && staleness[static_cast<std::size_t>(last)] == 0) --last;
-        return last;
-    }
+    std::int64_t most_late() const noexcept;
     /// Steps that its gradients were late by, on average.
     double mean_late() const noexcept { return staleness_counts::mean_of(staleness); }
 
@@ -83,11 +76,7 @@ struct server_report {
     friend bool operator==(const server_report&, const server_report&) = default;
 
 private:
-    std::int64_t sum_of(std::int64_t detail::served_worker::*part) const noexcept {
-        std::int64_t sum = 0;
-        for (const detail::served_worker& w : workers) sum += w.*part;
-        return sum;
-    }
+    std::int64_t sum_of(std::int64_t detail::served_worker::*part) const noexcept;
 };
 
 }  // namespace sotto
@@ -103,38 +92,19 @@ public:
     /// Its push was taken: from now on it waits.
     void pushed(int worker, time_point now) noexcept { of(worker).since = now; }
     /// What became of a gradient; how many of the worker's were dropped until now, if this one was.
-    std::int64_t took(int worker, bool dropped) noexcept {
-        ++of(worker).rounds;
-        return dropped ? ++of(worker).dropped : 0;
-    }
+    std::int64_t took(int worker, bool dropped) noexcept;
     /// Gradients that came from a worker.
     std::int64_t rounds(int worker) noexcept { return of(worker).rounds; }
     /// So many rounds of a worker were forgotten by an earlier process.
     void lost(int worker, std::int64_t rounds) noexcept { of(worker).lost += rounds; }
     /// A worker was given parameters, and waits no more.
-    void answered(int worker, time_point now) noexcept {
-        if (const auto since = std::exchange(of(worker).since, std::nullopt))
-            of(worker).waited += now - *since;
-    }
+    void answered(int worker, time_point now) noexcept;
     /// Nobody waits who is gone.
     void left(int worker) noexcept { of(worker).since.reset(); }
 
     /// All of it, as of now.
     server_report report(const server_roles& roles, int rank, std::uint64_t version,
-                         const staleness_counts& staleness) const {
-        server_report made{.rank = rank, .version = static_cast<std::int64_t>(version)};
-        for (int worker = 0; worker < static_cast<int>(of_.size()); ++worker) {
-            const counts& c = of_[static_cast<std::size_t>(worker)];
-            const std::span<const std::int64_t> late = staleness.of(worker);
-            made.workers.push_back({.rank = roles.rank_of(worker),
-                                    .rounds = c.rounds,
-                                    .dropped = c.dropped,
-                                    .waited = in_seconds(c.waited),
-                                    .staleness = {late.begin(), late.end()},
-                                    .lost = c.lost});
-        }
-        return made;
-    }
+                         const staleness_counts& staleness) const;
 
 private:
     struct counts {
@@ -148,3 +118,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/server_report.ipp"
+#endif

@@ -19,6 +19,7 @@
 #include "sotto/strategies/detail/task.hpp"
 #include "sotto/topologies/detail/mixing_graph.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
@@ -60,9 +61,7 @@ struct fit_start {
 };
 
 /// Without examples on any rank nothing can be trained.
-[[noreturn]] inline void refuse_no_examples() {
-    throw invalid_option("fit: no rank has any examples to train on");
-}
+[[noreturn]] void refuse_no_examples();
 
 /// The least that a model can be, to ask whether a strategy can train.
 struct probe_model {
@@ -77,9 +76,9 @@ struct probe_model {
 namespace sotto {
 
 /// The state that a strategy's options become on one rank.
-template <class S, class Transport>
+template <class S>
 using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const layout&>(),
-                                                              std::declval<Transport&>()));
+                                                              std::declval<transport_ref&>()));
 
 /// What one training round is: which data a rank reads, what is exchanged when, where the optimizer
 /// runs, and how a failed round is undone. Options have `bind(layout, transport)`; the state, which
@@ -149,10 +148,9 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 /// when others do, though each has parameters of its own: an evaluation is then of their mean. It
 /// is what `synchronous` is where it is left out. `static constexpr bool needs_logits` says that it
 /// asks models for more than gradients: they must be predictors.
-template <class S, class Transport, class Model = detail::probe_model>
-concept strategy = transport<Transport> &&
-    requires(strategy_state<S, Transport>& state, const detail::epoch_plan& plan,
-             detail::task<Model>& job, std::span<float> parameters) {
+template <class S, class Model = detail::probe_model>
+concept strategy = requires(strategy_state<S>& state, const detail::epoch_plan& plan,
+                            detail::task<Model>& job, std::span<float> parameters) {
     { S::synchronous } -> std::convertible_to<bool>;
     { state.share() } -> std::convertible_to<detail::data::share>;
     { state.begin_epoch(plan) } -> std::convertible_to<detail::epoch_agreement>;
@@ -217,8 +215,8 @@ round_report finish(State& state, std::span<float> parameters) {
 }
 
 /// The same, with the bytes that the transport counted meanwhile.
-template <class State, class Transport>
-round_report finish(State& state, std::span<float> parameters, const Transport& through) {
+template <class State>
+round_report finish(State& state, std::span<float> parameters, transport_ref through) {
     const traffic before = through.counters();
     round_report cost = finish(state, parameters);
     const traffic after = through.counters();
@@ -318,18 +316,13 @@ std::vector<rank_loss> losses(const State& state) {
 }
 
 /// The ranks that train one model: these, or all.
-template <class State, class Transport>
-auto& together(State& state, Transport& all) {
+template <class State>
+transport_ref together(State& state, transport_ref all) {
     if constexpr (requires { state.together(); })
         return state.together();
     else
         return all;
 }
-
-/// The type of what `together` returns.
-template <class State, class Transport>
-using together_type =
-    std::remove_reference_t<decltype(together(std::declval<State&>(), std::declval<Transport&>()))>;
 
 template <class State>
 data::shard shard(const State& state) {
@@ -378,3 +371,7 @@ bool servers_forget(const State& state) {
 }
 
 }  // namespace sotto::detail::conducting
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/strategy.ipp"
+#endif

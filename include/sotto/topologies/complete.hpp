@@ -10,11 +10,11 @@ namespace sotto::topologies {
 ///   cost    n - 1 links a rank; whoever mixes may take an all-reduce for it, which sends fewer
 ///           bytes
 struct complete {
-    topologies::repeated bind(int size) const {
+    auto bind(int size) const {
         mixing_matrix matrix(size);
         for (int a = 0; a < size; ++a)
             for (int b = 0; b < a; ++b) matrix.link_both(a, b, 1.0 / size);
-        return topologies::repeated{std::move(matrix)};
+        return topologies::repeated(std::move(matrix));
     }
     void describe(auto&&) const {}
 };

@@ -2,20 +2,15 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
-#include "sotto/core/bytes.hpp"
 #include "sotto/core/describe.hpp"
-#include "sotto/core/errors.hpp"
-#include "sotto/core/detail/files/input_file.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/topologies/topology.hpp"
 
@@ -50,22 +45,22 @@ struct edge_list {
     /// Of the file, if it is known.
     std::string name() const { return file.empty() ? "edge_list" : file; }
 
-    topologies::repeated bind(int size) const {
+    auto bind(int size) const {
         const bool has_weights = weighted();
         mixing_matrix graph(size);  // without weights, of links that count for one
         for (const detail::topologies::edge& e : edges) add(graph, e);
-        if (has_weights) return topologies::repeated{std::move(graph)};
+        if (has_weights) return topologies::repeated(std::move(graph));
         if (!directed) {
             std::vector<std::pair<int, int>> pairs;
             for (const detail::topologies::edge& e : edges) pairs.emplace_back(e.from, e.to);
-            return topologies::repeated{by_degree(size, pairs)};
+            return topologies::repeated(by_degree(size, pairs));
         }
         mixing_matrix matrix(size);
         for (int rank = 0; rank < size; ++rank)
             for (const detail::topologies::neighbour& n : graph.out_of(rank))
                 matrix.link(n.rank, rank,
                             1.0 / (1.0 + static_cast<double>(graph.out_of(rank).size())));
-        return topologies::repeated{std::move(matrix)};
+        return topologies::repeated(std::move(matrix));
     }
 
     void describe(auto&& field) const {
@@ -80,34 +75,11 @@ struct edge_list {
     }
 
 private:
-    std::string place_of(const detail::topologies::edge& e) const {
-        return "'" + file + "', line " + std::to_string(e.line) + ": ";
-    }
+    std::string place_of(const detail::topologies::edge& e) const;
 
-    void add(mixing_matrix& to, const detail::topologies::edge& e) const {
-        const double weight = e.weight.value_or(1.0);
-        try {
-            directed ? to.link(e.to, e.from, weight) : to.link_both(e.from, e.to, weight);
-        } catch (const invalid_option& wrong) {
-            if (e.line == 0) throw;
-            throw invalid_option(place_of(e) + wrong.what());
-        }
-    }
+    void add(mixing_matrix& to, const detail::topologies::edge& e) const;
 
-    bool weighted() const {
-        std::size_t count = 0;
-        const detail::topologies::edge* without = nullptr;  // the first one
-        for (const detail::topologies::edge& e : edges)
-            if (e.weight)
-                ++count;
-            else if (!without)
-                without = &e;
-        if (count == 0 || !without) return count != 0;
-        throw invalid_option((without->line == 0 ? "topologies::edge_list: "
-                                                 : place_of(*without) + "no weight, but ") +
-                             std::to_string(count) + " of " + std::to_string(edges.size()) +
-                             " links have a weight; give it to all of them or to none");
-    }
+    bool weighted() const;
 };
 
 }  // namespace sotto::topologies
@@ -115,17 +87,7 @@ private:
 namespace sotto::detail::topologies {
 
 /// The words of a line, up to a '#'.
-inline std::vector<std::string_view> words_of(std::string_view line) {
-    line = line.substr(0, line.find('#'));
-    std::vector<std::string_view> words;
-    constexpr std::string_view blanks = " \t\r,";
-    for (std::size_t at = line.find_first_not_of(blanks); at != line.npos;) {
-        const std::size_t end = (std::min)(line.find_first_of(blanks, at), line.size());
-        words.push_back(line.substr(at, end - at));
-        at = line.find_first_not_of(blanks, end);
-    }
-    return words;
-}
+std::vector<std::string_view> words_of(std::string_view line);
 
 template <class Number>
 bool read_number(std::string_view word, Number& to) {
@@ -140,32 +102,10 @@ namespace sotto::topologies {
 /// Reads a graph: a line for each link, two ranks and perhaps its weight, blanks or commas between;
 /// what follows a '#' is not read.
 ///   errors  io_failure: it is no regular file or cannot be read; malformed, naming the line
-inline edge_list read_edge_list(const std::filesystem::path& file, bool directed = false) {
-    std::error_code why;
-    const bytes content = sotto::detail::read_regular(file, why);
-    if (why)
-        throw io_failure("cannot read '" + file.string() + "', a list of links: " + why.message());
-    edge_list read{.directed = directed, .file = file.string()};
-    std::string_view rest(reinterpret_cast<const char*>(content.data()), content.size());
-    for (std::int64_t number = 1; !rest.empty(); ++number) {
-        const std::string_view line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix((std::min)(line.size() + 1, rest.size()));
-        const auto words = detail::topologies::words_of(line);
-        if (words.empty()) continue;
-        detail::topologies::edge e{.line = number};
-        double weight = 0.0;
-        const bool whole = words.size() <= 3 && words.size() >= 2 &&
-                           detail::topologies::read_number(words[0], e.from) &&
-                           detail::topologies::read_number(words[1], e.to) &&
-                           (words.size() == 2 || detail::topologies::read_number(words[2], weight));
-        if (!whole)
-            throw error(errc::malformed, "'" + file.string() + "', line " + std::to_string(number) +
-                                             ": expected two ranks and perhaps a weight, found '" +
-                                             std::string(line) + "'");
-        if (words.size() == 3) e.weight = weight;
-        read.edges.push_back(e);
-    }
-    return read;
-}
+edge_list read_edge_list(const std::filesystem::path& file, bool directed = false);
 
 }  // namespace sotto::topologies
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/topologies/edge_list.ipp"
+#endif

@@ -8,15 +8,9 @@
 
 namespace sotto::detail::topologies {
 /// 1, 2, 4, ... below the number of ranks.
-inline std::vector<std::int64_t> powers_below(int size) {
-    std::vector<std::int64_t> powers;
-    for (std::int64_t power = 1; power < size; power *= 2) powers.push_back(power);
-    return powers;
-}
+std::vector<std::int64_t> powers_below(int size);
 
-inline int after(int rank, std::int64_t steps, int size) noexcept {
-    return static_cast<int>((rank + steps) % size);
-}
+int after(int rank, std::int64_t steps, int size) noexcept;
 }  // namespace sotto::detail::topologies
 
 namespace sotto::topologies {
@@ -28,14 +22,14 @@ namespace sotto::topologies {
 ///   source  Assran et al. 2019, Stochastic gradient push, arXiv:1811.10792; Ying et al. 2021,
 ///           Exponential graph is provably efficient for decentralized deep training
 struct exponential {
-    topologies::repeated bind(int size) const {
+    auto bind(int size) const {
         mixing_matrix matrix(size);
         const auto powers = detail::topologies::powers_below(size);
         for (int rank = 0; rank < size; ++rank)
             for (const std::int64_t steps : powers)
                 matrix.link(detail::topologies::after(rank, steps, size), rank,
                             1.0 / (1.0 + static_cast<double>(powers.size())));
-        return topologies::repeated{std::move(matrix)};
+        return topologies::repeated(std::move(matrix));
     }
     void describe(auto&&) const {}
 };
@@ -46,7 +40,7 @@ struct exponential {
 ///   cost    1 link a rank and round
 ///   source  as exponential
 struct one_peer_exponential {
-    topologies::repeated bind(int size) const {
+    auto bind(int size) const {
         std::vector<mixing_matrix> rounds;
         for (const std::int64_t steps : detail::topologies::powers_below(size)) {
             mixing_matrix& matrix = rounds.emplace_back(size);
@@ -54,9 +48,13 @@ struct one_peer_exponential {
                 matrix.link(detail::topologies::after(rank, steps, size), rank, 0.5);
         }
         if (rounds.empty()) rounds.emplace_back(size);
-        return topologies::repeated{std::move(rounds)};
+        return topologies::repeated(std::move(rounds));
     }
     void describe(auto&&) const {}
 };
 
 }  // namespace sotto::topologies
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/topologies/exponential.ipp"
+#endif

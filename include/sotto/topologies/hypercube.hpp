@@ -12,12 +12,12 @@ namespace sotto::topologies {
 ///           power of two some links are missing, and weights are by degree
 ///   cost    log2 n links a rank, at most
 struct hypercube {
-    topologies::repeated bind(int size) const {
+    auto bind(int size) const {
         std::vector<std::pair<int, int>> edges;
         for (int rank = 0; rank < size; ++rank)
             for (int bit = 1; bit < size; bit *= 2)
                 if ((rank & bit) == 0 && rank + bit < size) edges.emplace_back(rank, rank + bit);
-        return topologies::repeated{by_degree(size, edges)};
+        return topologies::repeated(by_degree(size, edges));
     }
     void describe(auto&&) const {}
 };

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <numeric>
-#include <utility>
 #include <vector>
 
 #include "sotto/core/random.hpp"
@@ -29,35 +25,14 @@ struct random_matching {
 
 class random_matching::state {
 public:
-    state(std::uint64_t seed, int size)
-        : random_(random_stream(seed).split("matching")),
-          matrix_(size),
-          order_(static_cast<std::size_t>(size)) {
-        pair(0);
-    }
+    state(std::uint64_t seed, int size);
 
-    const mixing_matrix& matrix(std::int64_t round) {
-        if (round != round_) pair(round);
-        return matrix_;
-    }
+    const mixing_matrix& matrix(std::int64_t round);
     std::int64_t period() const noexcept { return 0; }
-    double mean_contraction() const noexcept {
-        const auto n = static_cast<double>(order_.size());
-        if (order_.size() < 2) return 0.0;
-        return std::sqrt(order_.size() % 2 == 0 ? 0.5 * (n - 2.0) / (n - 1.0) : 0.5);
-    }
+    double mean_contraction() const noexcept;
 
 private:
-    void pair(std::int64_t round) {
-        round_ = round;
-        random_stream random = random_.split(static_cast<std::uint64_t>(round));
-        std::iota(order_.begin(), order_.end(), 0);
-        for (std::size_t left = order_.size(); left > 1; --left)
-            std::swap(order_[left - 1], order_[static_cast<std::size_t>(random.below(left))]);
-        matrix_.clear();
-        for (std::size_t i = 0; i + 1 < order_.size(); i += 2)
-            matrix_.link_both(order_[i], order_[i + 1], 0.5);
-    }
+    void pair(std::int64_t round);
 
     random_stream random_;
     mixing_matrix matrix_;
@@ -70,3 +45,7 @@ inline random_matching::state random_matching::bind(int size) const {
 }
 
 }  // namespace sotto::topologies
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/topologies/random_matching.ipp"
+#endif

@@ -9,12 +9,12 @@ namespace sotto::topologies {
 ///           0.8047 of 8 ranks, 0.9968 of 64. Of 2 ranks the two links are one, of weight 1/2
 ///   cost    2 links a rank
 struct ring {
-    topologies::repeated bind(int size) const {
+    auto bind(int size) const {
         mixing_matrix matrix(size);
-        if (size == 2) return topologies::repeated{matrix.link_both(0, 1, 0.5)};
+        if (size == 2) return topologies::repeated(matrix.link_both(0, 1, 0.5));
         for (int rank = 0; rank < size; ++rank)
             matrix.link_both(rank, (rank + 1) % size, 1.0 / 3.0);
-        return topologies::repeated{std::move(matrix)};
+        return topologies::repeated(std::move(matrix));
     }
     void describe(auto&&) const {}
 };

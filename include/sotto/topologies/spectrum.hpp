@@ -19,63 +19,22 @@
 namespace sotto::detail::topologies {
 
 /// y = W x, or the transposed W x.
-inline void multiply(const sotto::topologies::mixing_matrix& by, std::span<const double> x,
-                     std::span<double> y, bool transposed) {
-    for (int rank = 0; rank < by.size(); ++rank) {
-        const auto i = static_cast<std::size_t>(rank);
-        double sum = (transposed ? by.own_share(rank) : by.own_weight(rank)) * x[i];
-        for (const neighbour& n : transposed ? by.out_of(rank) : by.into(rank))
-            sum += n.weight * x[static_cast<std::size_t>(n.rank)];
-        y[i] = sum;
-    }
-}
+void multiply(const sotto::topologies::mixing_matrix& by, std::span<const double> x,
+              std::span<double> y, bool transposed);
 
-inline void subtract_mean(std::span<double> x) {
-    const double mean = std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
-    for (double& value : x) value -= mean;
-}
+void subtract_mean(std::span<double> x);
 
-inline double length_of(std::span<const double> x) {
-    return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
-}
+double length_of(std::span<const double> x);
 
 /// x = W x, or the transposed W x, of differences: x has mean 0, before and after. A round that
 /// leaves less than 1e-12 of their length leaves rounding alone: x becomes 0, so that matrices
 /// after which all ranks have the mean have a singular value of 0.
-inline void mix_differences(const sotto::topologies::mixing_matrix& by, std::span<double> x,
-                            std::span<double> between, bool transposed) {
-    const double before = length_of(x);
-    multiply(by, x, between, transposed);
-    subtract_mean(between);
-    const bool is_rounding = length_of(between) < 1e-12 * before;
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = is_rounding ? 0.0 : between[i];
-}
+void mix_differences(const sotto::topologies::mixing_matrix& by, std::span<double> x,
+                     std::span<double> between, bool transposed);
 
 /// The largest eigenvalue of a symmetric tridiagonal matrix.
 ///   math    bisection: the number of negative pivots of T - x I is that of eigenvalues below x
-inline double largest_eigenvalue(std::span<const double> diagonal, std::span<const double> beside) {
-    const auto reach = [&](std::size_t i) {
-        return (i > 0 ? std::abs(beside[i - 1]) : 0.0) +
-               (i + 1 < diagonal.size() ? std::abs(beside[i]) : 0.0);
-    };
-    double low = diagonal[0], high = diagonal[0];
-    for (std::size_t i = 0; i < diagonal.size(); ++i) {
-        low = (std::max)(low, diagonal[i]);  // no larger than the largest eigenvalue
-        high = (std::max)(high, diagonal[i] + reach(i));
-    }
-    for (int halving = 0; halving < 100 && low < high; ++halving) {
-        const double x = 0.5 * (low + high);
-        if (x == low || x == high) break;
-        bool all_below = true;
-        double pivot = 1.0;
-        for (std::size_t i = 0; i < diagonal.size() && all_below; ++i) {
-            pivot = diagonal[i] - x - (i > 0 ? beside[i - 1] * beside[i - 1] / pivot : 0.0);
-            all_below = pivot < 0.0;
-        }
-        (all_below ? high : low) = x;
-    }
-    return 0.5 * (low + high);
-}
+double largest_eigenvalue(std::span<const double> diagonal, std::span<const double> beside);
 
 /// The largest eigenvalue on vectors of mean 0 of a symmetric operator, `apply(x, y)`: y = A x.
 ///   math    Lanczos, each vector made orthogonal to all before it; exact after as many steps as
@@ -126,25 +85,10 @@ namespace sotto::topologies {
 ///   math    ||W x - mean|| <= lambda ||x - mean||
 ///   cost    as of largest_on_differences; 64 ranks take less than a millisecond, 1,000 in a ring
 ///           a second
-inline double second_singular_value(std::span<const mixing_matrix> rounds) {
-    if (rounds.empty()) return 1.0;
-    const int size = rounds.front().size();
-    std::vector<double> between(static_cast<std::size_t>(size));
-    const auto there_and_back = [&](std::span<const double> x, std::span<double> y) {
-        std::copy(x.begin(), x.end(), y.begin());
-        for (const mixing_matrix& w : rounds)
-            detail::topologies::mix_differences(w, y, between, false);
-        for (std::size_t i = rounds.size(); i-- > 0;)
-            detail::topologies::mix_differences(rounds[i], y, between, true);
-    };
-    const double square = detail::topologies::largest_on_differences(size, there_and_back);
-    return std::sqrt((std::max)(square, 0.0));
-}
+double second_singular_value(std::span<const mixing_matrix> rounds);
 
 /// Of one round alone.
-inline double second_singular_value(const mixing_matrix& round) {
-    return second_singular_value(std::span(&round, 1));
-}
+double second_singular_value(const mixing_matrix& round);
 
 }  // namespace sotto::topologies
 
@@ -154,15 +98,7 @@ namespace sotto::detail::topologies {
 /// process, each asks for the same.
 class last_singular_value {
 public:
-    static double of(std::vector<sotto::topologies::mixing_matrix> rounds) {
-        static last_singular_value last;
-        const std::lock_guard lock(last.mutex_);
-        if (last.rounds_ != rounds) {
-            last.value_ = second_singular_value(rounds);
-            last.rounds_ = std::move(rounds);
-        }
-        return last.value_;
-    }
+    static double of(std::vector<sotto::topologies::mixing_matrix> rounds);
 
 private:
     std::mutex mutex_;
@@ -175,14 +111,11 @@ private:
 namespace sotto::topologies {
 
 /// The smallest eigenvalue of a symmetric matrix; 1 of one rank.
-inline double smallest_eigenvalue(const sotto::topologies::mixing_matrix& round) {
-    if (round.size() == 1) return 1.0;
-    return 1.0 - detail::topologies::largest_on_differences(
-                     round.size(), [&](std::span<const double> x, std::span<double> y) {
-                         detail::topologies::multiply(round, x, y, false);
-                         for (std::size_t i = 0; i < x.size(); ++i) y[i] = x[i] - y[i];
-                     });
-}
+double smallest_eigenvalue(const sotto::topologies::mixing_matrix& round);
+
+}  // namespace sotto::topologies
+
+namespace sotto::detail::topologies {
 
 /// What a topology is, in numbers.
 struct mixing_summary {
@@ -198,17 +131,19 @@ struct mixing_summary {
     double mean_contraction = 0.0;
 
     /// Of the squares: E ||x - mean||^2 shrinks to 1 - p of it a round, or further.
-    double p() const noexcept {
-        const double p = 1.0 - mean_contraction * mean_contraction;
-        return p < 0.0 ? 0.0 : p;  // by rounding
-    }
+    double p() const noexcept;
 };
+
+}  // namespace sotto::detail::topologies
+
+namespace sotto::topologies {
 
 /// Of a topology's state. The name is for errors.
 ///   errors  invalid_option: a matrix that is not doubly stochastic
 template <class State>
-mixing_summary summary_of(State& state, std::string_view name = {}) {
-    mixing_summary all{.ranks = state.matrix(0).size(), .period = state.period()};
+detail::topologies::mixing_summary summary_of(State& state, std::string_view name = {}) {
+    detail::topologies::mixing_summary all{.ranks = state.matrix(0).size(),
+                                           .period = state.period()};
     std::vector<sotto::topologies::mixing_matrix> rounds;
     for (std::int64_t round = 0; round < std::max<std::int64_t>(all.period, 1); ++round) {
         rounds.push_back(state.matrix(round));
@@ -228,3 +163,7 @@ mixing_summary summary_of(State& state, std::string_view name = {}) {
 }
 
 }  // namespace sotto::topologies
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/topologies/spectrum.ipp"
+#endif

@@ -9,10 +9,10 @@ namespace sotto::topologies {
 ///           hears of each is little
 ///   cost    n - 1 links at rank 0, 1 at others
 struct star {
-    topologies::repeated bind(int size) const {
+    auto bind(int size) const {
         mixing_matrix matrix(size);
         for (int rank = 1; rank < size; ++rank) matrix.link_both(0, rank, 1.0 / size);
-        return topologies::repeated{std::move(matrix)};
+        return topologies::repeated(std::move(matrix));
     }
     void describe(auto&&) const {}
 };

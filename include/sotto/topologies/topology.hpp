@@ -11,6 +11,7 @@
 
 #include "sotto/core/describe.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"
+#include "sotto/core/errors.hpp"
 
 namespace sotto {
 
@@ -66,25 +67,35 @@ concept tells_mean_contraction = requires(const State& state) {
 
 }  // namespace sotto::detail::topologies
 
-namespace sotto::topologies {
+namespace sotto::detail::topologies {
 
 /// The state of a topology whose matrices repeat.
-class repeated {
+class repeated_matrices {
 public:
     /// Every round has this matrix.
-    explicit repeated(sotto::topologies::mixing_matrix one) : matrices_{std::move(one)} {}
+    explicit repeated_matrices(sotto::topologies::mixing_matrix one) : matrices_{std::move(one)} {}
     /// Rounds take these matrices in turn; one at least.
-    explicit repeated(std::vector<sotto::topologies::mixing_matrix> some)
+    explicit repeated_matrices(std::vector<sotto::topologies::mixing_matrix> some)
         : matrices_(std::move(some)) {}
 
-    const sotto::topologies::mixing_matrix& matrix(std::int64_t round) const noexcept {
-        return matrices_[static_cast<std::size_t>(round) % matrices_.size()];
-    }
+    const sotto::topologies::mixing_matrix& matrix(std::int64_t round) const noexcept;
     std::int64_t period() const noexcept { return std::ssize(matrices_); }
 
 private:
     std::vector<sotto::topologies::mixing_matrix> matrices_;
 };
 
+}  // namespace sotto::detail::topologies
+
+namespace sotto::topologies {
+
+/// The state of a topology in which every round has this matrix, as `bind` may return it.
+detail::topologies::repeated_matrices repeated(mixing_matrix one);
+/// The same, where rounds take these matrices in turn; one at least.
+detail::topologies::repeated_matrices repeated(std::vector<mixing_matrix> some);
+
 }  // namespace sotto::topologies
 
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/topologies/topology.ipp"
+#endif

@@ -18,7 +18,7 @@ struct torus {
     int rows = 0;     // 0 with columns: found out
     int columns = 0;  // 0 with rows: found out
 
-    topologies::repeated bind(int size) const {
+    auto bind(int size) const {
         const auto [height, width] = sides(size);
         mixing_matrix matrix(size);
         const double weight = 1.0 / (1 + 2 * (height > 1) + 2 * (width > 1));
@@ -28,7 +28,7 @@ struct torus {
                 matrix.link_both(rank, row * width + (column + 1) % width, weight);
                 matrix.link_both(rank, (row + 1) % height * width + column, weight);
             }
-        return topologies::repeated{std::move(matrix)};
+        return topologies::repeated(std::move(matrix));
     }
     void describe(auto&& field) const {
         field("rows", rows);
@@ -40,26 +40,11 @@ private:
         int height, width;
     };
 
-    rectangle sides(int size) const {
-        if (rows == 0 && columns == 0) {
-            int height = 1;
-            for (int side = 1; std::int64_t{side} * side <= size; ++side)
-                if (size % side == 0) height = side;
-            return {height, size / height};
-        }
-        const auto other = [size](int side) {
-            return side > 0 && size % side == 0 ? size / side : 0;
-        };
-        const rectangle asked{rows == 0 ? other(columns) : rows,
-                              columns == 0 ? other(rows) : columns};
-        if (asked.height < 1 || asked.width < 1 || std::int64_t{asked.height} * asked.width != size)
-            throw invalid_option(
-                "topologies::torus: " + std::to_string(rows) + " rows and " +
-                std::to_string(columns) + " columns for " + std::to_string(size) +
-                " ranks; their product must be the number of ranks, or one of them "
-                "0, which is found, or both");
-        return asked;
-    }
+    rectangle sides(int size) const;
 };
 
 }  // namespace sotto::topologies
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/topologies/torus.ipp"
+#endif

@@ -16,11 +16,11 @@ namespace sotto::topologies {
 struct tree {
     int branches = 2;  // ranks below each
 
-    topologies::repeated bind(int size) const {
+    auto bind(int size) const {
         require_option("topologies::tree", "branches", branches, detail::allowed::at_least(1));
         std::vector<std::pair<int, int>> edges;
         for (int rank = 1; rank < size; ++rank) edges.emplace_back((rank - 1) / branches, rank);
-        return topologies::repeated{by_degree(size, edges)};
+        return topologies::repeated(by_degree(size, edges));
     }
     void describe(auto&& field) const { field("branches", branches); }
 };

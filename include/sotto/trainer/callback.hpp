@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sotto/trainer/reports.hpp"
+#include "sotto/core/errors.hpp"
 
 namespace sotto {
 

@@ -1,46 +1,17 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <type_traits>
-#include <utility>
 
-#include "sotto/checkpoint/detail/file_system.hpp"
-#include "sotto/checkpoint/detail/job_name.hpp"
-#include "sotto/core/detail/files/absolute_path.hpp"
-#include "sotto/core/errors.hpp"
-#include "sotto/core/detail/text/print_line.hpp"
-#include "sotto/core/require_option.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/trainer/reports.hpp"
 
 namespace sotto {
 
 /// Says on standard error that a checkpoint could not be written.
-inline void complain_of_checkpoint(const checkpoint_report& report) {
-    detail::print_line(stderr, "checkpoint of step " + std::to_string(report.step) + ": " +
-                                   report.failure + "; training goes on");
-}
-
-/// When checkpoints are written, and how many stay.
-struct checkpoint_options {
-    std::optional<std::int64_t> every_steps{};   // whichever is due first;
-    std::optional<std::int64_t> every_epochs{};  // with neither, after every epoch
-    std::int64_t keep = 2;  // generations: the newest may turn out damaged. While one is written,
-                            // there must be room for one more
-    /// Called on rank 0; null: nothing is. Callbacks with on_checkpoint are told everywhere.
-    void (*on_failure)(const checkpoint_report&) = complain_of_checkpoint;
-    /// Names the job that owns the folder: alike for all its ranks and restarts, at most 256 bytes.
-    /// Empty: what the launcher calls it, see job_of_launcher; without one, each process is a job.
-    std::string job{};
-
-    void describe(auto&& field) const {
-        field("every_steps", every_steps);
-        field("every_epochs", every_epochs);
-        field("keep", keep);
-    }
-};
+void complain_of_checkpoint(const checkpoint_report& report);
 
 /// Given to `fit`, writes everything that the run needs to go on into a folder, now and then and at
 /// the end of `fit`; `trainer.resume` goes on from there.
@@ -68,57 +39,64 @@ struct checkpoint_options {
 ///           (another run's: they would be lost), or more tensors than a file's header can name.
 ///           io_failure, when `fit` begins: the folder cannot be made or read. mismatch: ranks that
 ///           should hold the same parameters or optimizer state do not
-template <detail::checkpoint::file_system Files = detail::checkpoint::posix_files>
 class checkpoints {
 public:
+    /// When checkpoints are written, and how many stay.
+    struct options {
+        std::optional<std::int64_t> every_steps{};   // whichever is due first;
+        std::optional<std::int64_t> every_epochs{};  // with neither, after every epoch
+        std::int64_t keep =
+            2;  // generations: the newest may turn out damaged. While one is written,
+                // there must be room for one more
+        /// Called on rank 0; null: nothing is. Callbacks with on_checkpoint are told everywhere.
+        void (*on_failure)(const checkpoint_report&) = complain_of_checkpoint;
+        /// Names the job that owns the folder: alike for all its ranks and restarts, at most 256
+        /// bytes. Empty: what the launcher calls it, see job_of_launcher; without one, each process
+        /// is a job.
+        std::string job{};
+
+        void describe(auto&& field) const {
+            field("every_steps", every_steps);
+            field("every_epochs", every_epochs);
+            field("keep", keep);
+        }
+    };
+
     /// Into this folder, which is made if it is not there. A relative path is that of the working
     /// directory now, whatever the program makes of it later.
-    explicit checkpoints(const std::filesystem::path& folder, checkpoint_options options = {},
-                         Files files = {})
-        : folder_(detail::absolute_path(folder)),
-          options_(std::move(options)),
-          files_(std::move(files)) {
-        check("every_steps", options_.every_steps.value_or(1));
-        check("every_epochs", options_.every_epochs.value_or(1));
-        check("keep", options_.keep);
-        detail::checkpoint::require_job_name("checkpoints", options_.job);
-        if (folder_.empty()) throw invalid_option("checkpoints: the folder has no name");
-    }
+    explicit checkpoints(const std::filesystem::path& folder) : checkpoints(folder, options()) {}
+    /// The same as chosen.
+    checkpoints(const std::filesystem::path& folder, options chosen,
+                detail::checkpoint::disk files = {});
 
     /// Where they are: an absolute path.
     const std::filesystem::path& folder() const noexcept { return folder_; }
     /// As they were given.
-    const checkpoint_options& options() const noexcept { return options_; }
+    const options& chosen() const noexcept { return options_; }
     /// By what the disk is reached.
-    Files files() const { return files_; }
+    detail::checkpoint::disk files() const { return files_; }
 
     /// Whether one is due where this many steps were done, and this many whole epochs if one just
     /// ended.
-    bool due(std::int64_t step, std::optional<std::int64_t> epoch) const noexcept {
-        if (options_.every_steps && step % *options_.every_steps == 0) return true;
-        if (!epoch) return false;
-        if (options_.every_epochs) return *epoch % *options_.every_epochs == 0;
-        return !options_.every_steps;
-    }
+    bool due(std::int64_t step, std::optional<std::int64_t> epoch) const noexcept;
 
 private:
-    static void check(const char* name, std::int64_t value) {
-        require_option("checkpoints", name, value, detail::allowed::at_least(1));
-    }
+    static void check(const char* name, std::int64_t value);
 
     std::filesystem::path folder_;
-    checkpoint_options options_;
-    Files files_;
+    options options_;
+    detail::checkpoint::disk files_;
 };
-
-checkpoints(std::filesystem::path)->checkpoints<>;
-checkpoints(std::filesystem::path, checkpoint_options)->checkpoints<>;
 
 }  // namespace sotto
 
 namespace sotto::detail {
 template <class Extra>
 inline constexpr bool is_checkpoints = false;
-template <class Files>
-inline constexpr bool is_checkpoints<checkpoints<Files>> = true;
+template <>
+inline constexpr bool is_checkpoints<checkpoints> = true;
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/trainer/checkpoints.ipp"
+#endif

@@ -3,9 +3,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "sotto/core/errors.hpp"
-#include "sotto/core/detail/memory/finite.hpp"
-#include "sotto/core/require_option.hpp"
 #include "sotto/trainer/callback.hpp"
 
 namespace sotto {
@@ -23,39 +20,14 @@ public:
 
     early_stop() = default;
     /// Throws invalid_option: patience below 1, least_improvement below 0.
-    explicit early_stop(options chosen) : options_(chosen) {
-        require_option("early_stop", "patience", chosen.patience, detail::allowed::at_least(1));
-        require_option("early_stop", "least_improvement", chosen.least_improvement,
-                       detail::allowed::at_least(0.0));
-    }
+    explicit early_stop(options chosen);
 
-    void on_begin(const run_info&) noexcept {
-        begin_anew();
-        evaluates_ = false;
-    }
+    void on_begin(const run_info&) noexcept;
 
-    verdict on_epoch(const epoch_report& report) noexcept {
-        if (report.evaluated && !evaluates_) {
-            begin_anew();
-            evaluates_ = true;
-        }
-        if (evaluates_ && !report.evaluated) return verdict::go_on;
-        const double loss = evaluates_ ? report.evaluated->loss : report.loss;
-        // No loss is the first; one that is not finite is no improvement.
-        const bool is_first = detail::is_infinite(best_);
-        if (detail::is_finite(loss) && (is_first || loss < best_ - options_.least_improvement)) {
-            best_ = loss;
-            waited_ = 0;
-            return verdict::go_on;
-        }
-        return ++waited_ < options_.patience ? verdict::go_on : verdict::stop;
-    }
+    verdict on_epoch(const epoch_report& report) noexcept;
 
 private:
-    void begin_anew() noexcept {
-        best_ = std::numeric_limits<double>::infinity();
-        waited_ = 0;
-    }
+    void begin_anew() noexcept;
 
     options options_{};
     double best_ = std::numeric_limits<double>::infinity();
@@ -64,3 +36,7 @@ private:
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/trainer/early_stop.ipp"
+#endif

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,44 +8,31 @@
 #include "sotto/collectives/all_reduce.hpp"
 #include "sotto/collectives/detail/operation.hpp"
 #include "sotto/core/detail/memory/large_pages.hpp"
-#include "sotto/kernels/detail/simd/arithmetic.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
 /// The mean of all ranks' parameters, for evaluations by ranks whose own differ.
 ///   math    sum of w_i x_i over sum of w_i, where parameters weigh something; else of 1 each
 ///   cost    an all-reduce of the parameters each time; 4 bytes a parameter from the first on
-template <class Transport>
 class mean_parameters {
 public:
-    mean_parameters(Transport& through, bool weighed) : through_(through), weighed_(weighed) {}
+    mean_parameters(transport_ref through, bool weighed) : through_(through), weighed_(weighed) {}
 
     /// Every rank calls it with the same number; valid until the next call.
     std::span<const float> of(std::span<const float> parameters, double weight,
-                              std::uint64_t number) {
-        if (through_.size() == 1) return parameters;
-        if (!sum_) {
-            mean_.resize(parameters.size() + (weighed_ ? 1 : 0));
-            sum_.emplace(through_, std::ssize(mean_));
-        }
-        std::ranges::copy(parameters, mean_.begin());
-        const auto all = std::span(mean_).first(parameters.size());
-        if (weighed_) {
-            kernels::scale(all, static_cast<float>(weight));
-            mean_.back() = static_cast<float>(weight);
-        }
-        sum_->start(std::span<float>(mean_), {channels::evaluation, 3, number});
-        collectives::run(through_, *sum_);
-        kernels::scale(all, 1.0f / (weighed_ ? mean_.back() : static_cast<float>(through_.size())));
-        return all;
-    }
+                              std::uint64_t number);
 
 private:
-    Transport& through_;
+    transport_ref through_;
     bool weighed_;
     large_vector<float> mean_;
-    std::optional<sotto::collectives::all_reduce<Transport>> sum_;
+    std::optional<detail::collectives::all_reduce> sum_;
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/trainer/mean_parameters.ipp"
+#endif

@@ -2,10 +2,8 @@
 
 #include <cstdint>
 #include <limits>
-#include <string>
 
-#include "sotto/core/errors.hpp"
-#include "sotto/core/require_option.hpp"
+#include "sotto/core/config.hpp"
 
 namespace sotto {
 
@@ -22,10 +20,7 @@ struct training_options {
     }
 
     ///   errors  invalid_option: batch_size below 1
-    const training_options& checked() const {
-        require_option("trainer", "batch_size", batch_size, detail::allowed::at_least(1));
-        return *this;
-    }
+    const training_options& checked() const;
 };
 
 /// Train until this many passes over the data are complete.
@@ -55,12 +50,7 @@ struct training_length {
     training_length(steps length) : steps_max(checked("steps", length.count)) {}
 
 private:
-    static std::int64_t checked(const char* unit, std::int64_t count) {
-        if (count < 0)
-            throw invalid_option(std::string("fit: asked for ") + std::to_string(count) + " " +
-                                 unit + "; expected at least 0");
-        return count;
-    }
+    static std::int64_t checked(const char* unit, std::int64_t count);
 };
 
 }  // namespace sotto::detail
@@ -76,19 +66,19 @@ struct own_share {
 template <class Data>
 own_share(const Data&) -> own_share<Data>;
 
-/// How evaluate_on evaluates.
-struct evaluation_options {
-    std::int64_t every = 1;  // epochs
-    /// Where ranks learn in step by models that differ, as by gossip, also how good these are, each
-    /// by itself: what somebody gets who takes the model of one rank. Every rank then measures all
-    /// of the examples.
-    bool own = false;
-};
-
 /// Evaluate on these data after every `every` epochs, and after the last: `fit(train, epochs{10},
 /// evaluate_on{test})`, or `evaluate_on{test, {.every = 5, .own = true}}`.
 template <class Data>
 struct evaluate_on {
+    /// How often, and what.
+    struct options {
+        std::int64_t every = 1;  // epochs
+        /// Where ranks learn in step by models that differ, as by gossip, also how good these are,
+        /// each by itself: what somebody gets who takes the model of one rank. Every rank then
+        /// measures all of the examples.
+        bool own = false;
+    };
+
     const Data& data;        // to evaluate on
     std::int64_t every = 1;  // epochs from one evaluation to the next
     bool own = false;        // whether ranks' own models are evaluated, too
@@ -97,7 +87,7 @@ struct evaluate_on {
     explicit evaluate_on(const Data& examples, std::int64_t epochs = 1)
         : data(examples), every(epochs) {}
     /// As the options say.
-    evaluate_on(const Data& examples, const evaluation_options& how)
+    evaluate_on(const Data& examples, options how)
         : data(examples), every(how.every), own(how.own) {}
 };
 
@@ -123,3 +113,7 @@ struct shared_or_own<own_share<Data>> {
     static constexpr bool own = true;
 };
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/trainer/options.ipp"
+#endif

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/checkpoint/detail/group_folders.hpp"
 #include "sotto/checkpoint/detail/published_model.hpp"
@@ -21,7 +21,7 @@
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/transport.hpp"
 
-namespace sotto {
+namespace sotto::detail {
 
 /// What is said of a published model, and how many stay.
 struct publish_options {
@@ -30,22 +30,28 @@ struct publish_options {
     std::int64_t keep = 2;  // of its predecessors in the folder the newest stay, with it so many
 };
 
+}  // namespace sotto::detail
+
+namespace sotto {
+
 /// Publishes the model that a trainer holds for others to learn from, in FOLDER/group-GROUP/models:
 /// a teacher for finished_models or, while others train, for checkpoint_exchange, where
 /// teacher_rules::age_max counts its steps. It is what evaluate measures: the mean of ranks'
 /// parameters, where these differ, and of their models' buffers. Ranks that learn in step all call
-/// it, and the first writes; of another strategy one rank calls it.
+/// it, and the first writes; of another strategy one rank calls it. By `{.label_loss = ..., .keep =
+/// ...}` it is said how well the model did on what it was trained on, NaN where that is not known,
+/// for people who list models, and how many models stay in the folder, 2.
 ///   wire    as checkpoint::publish_model
 ///   cost    the others wait while the first one writes, for no longer than the transport's timeout
 ///   errors  the same on all ranks: io_failure, the file could not be written: what was there still
 ///           is; invalid_option: a group below 0, a keep below 1, an infinite label_loss, names
 ///           that cannot be written
 /// Returns the file, by its absolute path.
-template <class Model, class Strategy, class Transport,
-          detail::checkpoint::file_system Files = detail::checkpoint::posix_files>
+template <class Model, class Strategy, class Transport>
 std::filesystem::path publish(trainer<Model, Strategy, Transport>& from,
                               const std::filesystem::path& folder, int group,
-                              publish_options options = {}, Files files = {}) {
+                              detail::publish_options options = {},
+                              detail::checkpoint::disk files = {}) {
     require_option("publish", "group", group, detail::allowed::at_least(0));
     require_option("publish", "keep", options.keep, detail::allowed::at_least(1));
     if (!detail::is_nan(options.label_loss))

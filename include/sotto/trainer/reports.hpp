@@ -6,11 +6,8 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "sotto/core/clock.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/strategies/detail/rank_loss.hpp"
 #include "sotto/strategies/round_report.hpp"
@@ -145,9 +142,7 @@ struct fit_report {
 
 namespace sotto::detail {
 /// An empty one is none.
-inline void add_sentence(std::vector<std::string>& to, std::string sentence) {
-    if (!sentence.empty()) to.push_back(std::move(sentence));
-}
+void add_sentence(std::vector<std::string>& to, std::string sentence);
 }  // namespace sotto::detail
 
 namespace sotto {
@@ -156,45 +151,19 @@ namespace sotto {
 /// of fit_report::incomplete, perhaps of several calls of `fit`.
 ///   errors  output_incomplete, which names the first output, what it lacks and how many more there
 ///           are; exit_code_of it is exit_code::output_incomplete
-inline void require_complete_output(std::span<const std::string> incomplete) {
-    if (incomplete.empty()) return;
-    const std::size_t more = incomplete.size() - 1;
-    throw output_incomplete("output is incomplete: " + incomplete.front() +
-                            (more == 0 ? "" : "; and " + std::to_string(more) + " more"));
-}
+void require_complete_output(std::span<const std::string> incomplete);
 
 /// The same for one call of `fit`.
-inline void require_complete_output(const fit_report& report) {
-    require_complete_output(report.incomplete);
-}
+void require_complete_output(const fit_report& report);
 
 /// Adds up what was done and what it cost.
-inline void accumulate_costs(round_report& total, const round_report& part) noexcept {
-    total.examples += part.examples;
-    total.load += part.load;
-    total.compute += part.compute;
-    total.compress += part.compress;
-    total.wait += part.wait;
-    total.apply += part.apply;
-    total.exchange += part.exchange;
-    total.hidden += part.hidden;
-    total.taught.listening += part.taught.listening;
-    total.taught.bytes_sent += part.taught.bytes_sent;
-    total.taught.skipped += part.taught.skipped;
-    total.dense_bytes += part.dense_bytes;
-    total.message_bytes += part.message_bytes;
-    total.bytes_sent += part.bytes_sent;
-    total.bytes_received += part.bytes_received;
-    total.study_bytes += part.study_bytes;
-}
+void accumulate_costs(round_report& total, const round_report& part) noexcept;
 
 /// Adds two means, each weighed by its examples, and what they cost.
-inline void accumulate(round_report& total, const round_report& part) noexcept {
-    if (const std::int64_t examples = total.examples + part.examples; examples > 0)
-        total.loss = (total.loss * static_cast<double>(total.examples) +
-                      part.loss * static_cast<double>(part.examples)) /
-                     static_cast<double>(examples);
-    accumulate_costs(total, part);
-}
+void accumulate(round_report& total, const round_report& part) noexcept;
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/trainer/reports.ipp"
+#endif

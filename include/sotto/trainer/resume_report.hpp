@@ -1,10 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <string>
 
-#include "sotto/core/detail/text/print_line.hpp"
+#include "sotto/core/config.hpp"
 
 namespace sotto {
 
@@ -19,17 +18,10 @@ struct resume_report {
 };
 
 /// Names on standard error newer checkpoints that cannot be used, why, and which is used instead.
-inline void complain_of_damage(const resume_report& report) {
-    detail::print_lines(stderr, report.refused);
-    detail::print_line(stderr, "resumed from '" + report.file + "' instead, after step " +
-                                   std::to_string(report.step));
-}
-
-/// Who is told of what was found.
-struct resume_options {
-    /// Called on rank 0 if a newer checkpoint than the one that was read is damaged or unreadable;
-    /// null: nothing is. The report has the same on every rank.
-    void (*on_damage)(const resume_report&) = complain_of_damage;
-};
+void complain_of_damage(const resume_report& report);
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/trainer/resume_report.ipp"
+#endif

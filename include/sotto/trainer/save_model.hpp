@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/model_file.hpp"
 #include "sotto/checkpoint/detail/published_model.hpp"
 #include "sotto/core/detail/files/absolute_path.hpp"
@@ -13,7 +13,7 @@
 #include "sotto/data/sampler.hpp"
 #include "sotto/models/gradient_source.hpp"
 #include "sotto/strategies/strategy.hpp"
-#include "sotto/trainer/detail/model_path.hpp"
+#include "sotto/trainer/model_path.hpp"
 #include "sotto/trainer/detail/checkpointing/saving.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/transport.hpp"
@@ -32,13 +32,13 @@ namespace sotto {
 ///   errors  io_failure: the file could not be written, what was there still is; invalid_option:
 ///           names that cannot be written. The same on all ranks, where they learn in step
 /// Returns the file, by its absolute path.
-template <class Model, class Strategy, class Transport,
-          detail::checkpoint::file_system Files = detail::checkpoint::posix_files>
+template <class Model, class Strategy, class Transport>
 std::filesystem::path save_model(trainer<Model, Strategy, Transport>& from,
-                                 const std::filesystem::path& path, Files files = {}) {
+                                 const std::filesystem::path& path,
+                                 detail::checkpoint::disk files = {}) {
     constexpr bool in_step = detail::conducting::in_step<Strategy>;
-    const std::filesystem::path file = detail::path_of_model(
-        detail::required_path("save_model", path), detail::conducting::model_name(from.state()));
+    const std::filesystem::path file = path_of_model(detail::required_path("save_model", path),
+                                                     detail::conducting::model_name(from.state()));
     const detail::data::share share = from.state().share();
     if (!in_step && (share.empty() || share.index != 0)) return file;
     from.with_evaluated([&](auto& model, std::span<const float> parameters, auto& ranks) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -11,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/collectives/detail/broadcast.hpp"
 #include "sotto/collectives/detail/operation.hpp"
 #include "sotto/core/detail/memory/large_pages.hpp"
@@ -39,7 +40,9 @@
 #include "sotto/trainer/detail/checkpointing/saved_state.hpp"
 #include "sotto/trainer/detail/strategy_info.hpp"
 #include "sotto/trainer/detail/tensor_names.hpp"
+#include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto {
 
@@ -62,10 +65,13 @@ class trainer {
                   "trainer: the third argument must be a transport: rank(), size(), send, receive, "
                   "poll, wait, activity, await, agree, withdraw, fail, at, reserve, now, "
                   "charge and counters");
-    static_assert(strategy<Strategy, Transport>,
+    static_assert(strategy<Strategy>,
                   "trainer: the second argument must be a strategy: it needs synchronous and "
                   "bind(layout, transport) with share(), begin_epoch(epoch_plan) and "
                   "round(task, parameters)");
+    static_assert(!detail::conducting::loses_ranks<Strategy> || tolerant_transport<Transport>,
+                  "gossip: on this transport the loss of a rank ends the job: leave surviving{} "
+                  "out");
 
 public:
     /// Blocks until all ranks made theirs and agree; not where ranks may come at any time.
@@ -75,20 +81,20 @@ public:
           transport_(transport),
           options_(options),
           parameters_(static_cast<std::size_t>(model.layout().size())),
-          state_(strategy.bind(model.layout(), transport)),
-          chance_(options.seed, state_, transport),
-          together_(detail::conducting::together(state_, transport)),
+          state_(strategy.bind(model.layout(), transport_)),
+          chance_(options.seed, state_, transport_),
+          together_(detail::conducting::together(state_, transport_)),
           buffers_(model, together_),
           all_(model, state_, parameters_, buffers_, options.checked().batch_size, together_),
           description_(detail::describe_run(options_, strategy, model)),
           keeper_(model, state_, parameters_, learnt_, together_, description_, options.seed) {
         const bool alone = detail::conducting::introduce(state_, description_);
-        if (!alone) detail::require_agreement(transport, description_);
+        if (!alone) detail::require_agreement(transport_, description_);
         model.initialise(parameters_, chance_.of_group("parameters"));
         if (alone || !chance_.one_start()) return;
-        detail::collectives::broadcast<Transport> same_start(transport, model.layout().size());
+        detail::collectives::broadcast<> same_start(transport_, model.layout().size());
         same_start.start(std::span<float>(parameters_), {channels::set_up, 2, 0});
-        detail::collectives::run(transport, same_start);
+        detail::collectives::run(transport_, same_start);
     }
 
     trainer(const trainer&) = delete;
@@ -156,6 +162,13 @@ public:
         return {};
     }
 
+    /// Who is told of what was found.
+    struct resume_options {
+        /// Called on rank 0 if a newer checkpoint than the one that was read is damaged or
+        /// unreadable; null: nothing is. The report has the same on every rank.
+        void (*on_damage)(const resume_report&) = complain_of_damage;
+    };
+
     /// Goes on from the newest checkpoint in a folder that is whole and can be read: with its
     /// parameters, the model's buffers, what optimizer and compressor remember, chance and the
     /// place in the data. Training then continues bit for bit as if it had not ended, if there are
@@ -175,14 +188,14 @@ public:
     ///           differs. Nothing was changed then. What goes wrong later, while the state is
     ///           filled (the disk fails or the file changes, a rank fails), leaves it partly the
     ///           checkpoint's: `fit` and `evaluate` then throw io_failure until a resume succeeds
-    template <detail::checkpoint::file_system Files = detail::checkpoint::posix_files>
+    template <std::convertible_to<detail::checkpoint::disk> Files = detail::checkpoint::disk>
     resume_report resume(const std::filesystem::path& folder, resume_options options = {},
                          Files files = {}) {
         return restore(folder, true, options, files);
     }
 
     /// The same, but where there is no checkpoint at all it does nothing, and its report says so.
-    template <detail::checkpoint::file_system Files = detail::checkpoint::posix_files>
+    template <std::convertible_to<detail::checkpoint::disk> Files = detail::checkpoint::disk>
     resume_report resume_if_there(const std::filesystem::path& folder, resume_options options = {},
                                   Files files = {}) {
         return restore(folder, false, options, files);
@@ -246,8 +259,7 @@ public:
     auto& state() noexcept { return state_; }
 
 private:
-    using state_type = sotto::strategy_state<Strategy, Transport>;
-    using together_type = detail::conducting::together_type<state_type, Transport>;
+    using state_type = sotto::strategy_state<Strategy>;
     static constexpr bool in_step = detail::conducting::in_step<Strategy>;
 
     void require_all_ranks() {
@@ -266,7 +278,7 @@ private:
 
     /// Whether there is all of a run where checkpoints look for it.
     static constexpr bool saveable = [] {
-        if constexpr (strategy<Strategy, Transport>)
+        if constexpr (strategy<Strategy>)
             return in_step && detail::shows_its_state<state_type>;
         else
             return true;  // the other assertion says what is wrong
@@ -457,9 +469,9 @@ private:
         return found;
     }
 
-    template <detail::checkpoint::file_system Files>
+    template <std::convertible_to<detail::checkpoint::disk> Files>
     resume_report restore(const std::filesystem::path& folder, bool required,
-                          const resume_options& options, Files& files) {
+                          const resume_options& options, const Files& files) {
         static_assert(saveable,
                       "resume: the strategy's ranks must train in step and its state must have "
                       "visit(field), which shows everything to be saved; so must a compressor with "
@@ -468,7 +480,7 @@ private:
         resume_report report;
         if constexpr (saveable) {
             detail::run_place found = place();
-            report = keeper_.restore(folder, required, options, files, found);
+            report = keeper_.restore(folder, required, options.on_damage, files, found);
             if (!report.found) return report;
             step_ = found.step;
             epoch_ = found.epoch;
@@ -496,14 +508,14 @@ private:
     }
 
     Model& model_;
-    Transport& transport_;
+    transport_ref transport_;
     training_options options_;
     detail::large_vector<float> parameters_;
     state_type state_;
-    detail::run_chance<state_type, Transport> chance_;
-    together_type& together_;  // the ranks that train this model
-    detail::model_buffers<Model, together_type> buffers_;
-    detail::learnt_by_all<Model, Strategy, state_type, together_type> all_;
+    detail::run_chance<state_type> chance_;
+    transport_ref together_;  // the ranks that train this model
+    detail::model_buffers<Model> buffers_;
+    detail::learnt_by_all<Model, Strategy, state_type> all_;
     detail::batch_reader<typename Model::batch_type> batches_;
     detail::learnt_so_far learnt_;  // in the epoch after those completed
     std::optional<double> last_loss_;
@@ -513,7 +525,7 @@ private:
     std::int64_t round_ = 0;      // rounds completed of the epoch after these
     detail::data_source source_;  // of those rounds
     detail::fit_progress fit_;    // the one under way
-    detail::run_keeper<Model, state_type, together_type, Strategy::synchronous> keeper_;
+    detail::run_keeper<Model, state_type, Strategy::synchronous> keeper_;
 };
 
 }  // namespace sotto

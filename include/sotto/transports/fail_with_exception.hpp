@@ -1,6 +1,5 @@
 #pragma once
 
-#include <exception>
 #include <string_view>
 
 #include "sotto/core/errors.hpp"
@@ -19,12 +18,7 @@ void fail_as(Transport& through, std::string_view cause, errc kind) noexcept {
 }
 
 /// The kind of the exception that is being handled.
-inline errc kind_of_current_exception() noexcept {
-    return with_current_exception([](const std::exception* failure) {
-        const auto* const known = dynamic_cast<const error*>(failure);
-        return known ? static_cast<errc>(known->code().value()) : errc::peer_failed;
-    });
-}
+errc kind_of_current_exception() noexcept;
 
 }  // namespace sotto::detail
 
@@ -39,3 +33,7 @@ void fail_with_exception(Transport& through) noexcept {
 }
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/fail_with_exception.ipp"
+#endif

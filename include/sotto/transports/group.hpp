@@ -7,30 +7,13 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/transports/ballot_transport.hpp"
-#include "sotto/transports/detail/messaging/blame.hpp"
-#include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/transport.hpp"
-
-namespace sotto {
-
-template <transport Parent>
-class group;
-
-}  // namespace sotto
-
-namespace sotto::detail {
-template <class T>
-inline constexpr int group_depth = 0;
-template <class Parent>
-inline constexpr int group_depth<group<Parent>> = group_depth<Parent> + 1;
-}  // namespace sotto::detail
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto {
 
@@ -38,7 +21,7 @@ namespace sotto {
 /// other, so that a strategy runs in a group unchanged. It borrows its parent. `split` makes all
 /// groups of a world at once.
 ///
-/// `agree` is the parent's own where it is a `ballot_transport`, and then atomic. Otherwise the
+/// `agree` is the parent's own where it is one with `open_ballot`, and then atomic. Otherwise the
 /// votes go to rank 0 of the group and the verdict back by messages: should a rank fail between the
 /// first verdict and the last, those who have it return it and the others throw.
 ///
@@ -46,39 +29,13 @@ namespace sotto {
 /// through it; for a group's own put a `metered` around it.
 ///   wire    the parent's channels from label * 2^16 on (label * 2^24 in a group of a group)
 ///   errors  invalid_option: a channel of 2^16 or more; a label that is not 1 to 255; members that
-///           are not ascending ranks of the parent with the caller among them
-template <transport Parent>
+///           are not ascending ranks of the parent with the caller among them; a group of a group
+///           of a group: a channel has room for two labels
 class group {
-    static constexpr int depth = detail::group_depth<Parent> + 1;
-    static_assert(
-        depth <= 2,
-        "group: groups of groups of groups are not possible; a channel has room for two labels");
-
 public:
     /// Of these ranks of the parent, ascending; groups with the same label must have no rank in
     /// common.
-    group(Parent& parent, std::vector<int> members, std::uint32_t label = 1)
-        : parent_(&parent), members_(std::move(members)), label_(label) {
-        if (label < 1 || label > 255)
-            throw invalid_option("group: the label is " + std::to_string(label) +
-                                 "; 1 to 255 are possible");
-        ranks_.assign(static_cast<std::size_t>(parent.size()), nobody);
-        int last = -1, index = 0;
-        for (const int member : members_) {
-            if (member <= last || member >= parent.size())
-                throw invalid_option("group: member " + std::to_string(member) + " after " +
-                                     std::to_string(last) + "; members are ascending ranks below " +
-                                     std::to_string(parent.size()));
-            ranks_[static_cast<std::size_t>(member)] = index++;
-            last = member;
-        }
-        rank_ = ranks_[static_cast<std::size_t>(parent.rank())];
-        if (rank_ == nobody)
-            throw invalid_option("group: rank " + std::to_string(parent.rank()) +
-                                 " is not one of its own members");
-        if constexpr (ballot_transport<Parent>)
-            ballot_ = &parent.open_ballot(members_, label);
-    }
+    group(transport_ref parent, std::vector<int> members, std::uint32_t label = 1);
 
     int rank() const noexcept { return rank_; }
     int size() const noexcept { return static_cast<int>(members_.size()); }
@@ -86,162 +43,69 @@ public:
     /// The same rank as the parent numbers it.
     int parent_rank(int rank) const noexcept { return members_[static_cast<std::size_t>(rank)]; }
 
-    request send(int to, tag label, byte_view out) {
-        return send_labelled(to, checked(label), out);
-    }
-    request receive(int from, tag label, mutable_byte_view in) {
-        return receive_labelled(from, checked(label), in);
-    }
-    std::optional<completion> poll(request r) {
-        const auto ended = parent_->poll(r);
-        return ended ? std::optional(inner(*ended)) : std::nullopt;
-    }
-    completion wait(request r) { return inner(parent_->wait(r)); }
+    request send(int to, tag label, byte_view out);
+    request receive(int from, tag label, mutable_byte_view in);
+    std::optional<completion> poll(request r);
+    completion wait(request r) { return inner(parent_.wait(r)); }
 
-    std::uint64_t activity() { return parent_->activity(); }
-    void await(std::uint64_t seen) { parent_->await(seen); }
+    std::uint64_t activity() { return parent_.activity(); }
+    void await(std::uint64_t seen) { parent_.await(seen); }
 
-    bool agree(bool vote) {
-        if constexpr (ballot_transport<Parent>)
-            return parent_->agree(*ballot_, vote);
-        else
-            return agree_by_messages(vote);
-    }
+    bool agree(bool vote);
 
     /// Groups of groups vote as their common parent does.
-    auto& open_ballot(std::span<const int> members,
-                      std::uint32_t label) requires ballot_transport<Parent> {
-        std::vector<int> outer_members;
-        for (const int member : members) outer_members.push_back(parent_rank(member));
-        return parent_->open_ballot(outer_members, label_ << 8 | label);
-    }
-    template <class Ballot>
-        requires ballot_transport<Parent>
-    bool agree(Ballot& among, bool vote) { return parent_->agree(among, vote); }
+    detail::opened_ballot open_ballot(std::span<const int> members, std::uint32_t label);
+    bool agree(detail::opened_ballot among, bool vote) { return parent_.agree(among, vote); }
 
-    void withdraw() noexcept { parent_->withdraw(); }
-    void fail(std::string_view cause, errc kind = errc::peer_failed) noexcept {
-        detail::fail_as(*parent_, cause, kind);
-    }
-    [[noreturn]] void blame(int rank, const std::string& cause, errc code) requires
-        requires(Parent& parent) {
-        parent.blame(0, cause, code);
-    }
-    { detail::blame(*parent_, parent_rank(rank), cause, code); }
-    void at(occasion now) { parent_->at(now); }
-    void reserve(std::int64_t count) { parent_->reserve(count); }
-    time_point now() const { return parent_->now(); }
-    void charge(work amount) { parent_->charge(amount); }
-    traffic counters() const { return parent_->counters(); }
-    std::string simulated_network() const { return simulated_network_of(*parent_); }
+    void withdraw() noexcept { parent_.withdraw(); }
+    void fail(std::string_view cause, errc kind = errc::peer_failed) noexcept;
+    [[noreturn]] void blame(int rank, const std::string& cause, errc code);
+    void at(peer_failure::occasion now) { parent_.at(now); }
+    void reserve(std::int64_t count) { parent_.reserve(count); }
+    time_point now() const { return parent_.now(); }
+    void charge(work amount) { parent_.charge(amount); }
+    traffic counters() const { return parent_.counters(); }
+    std::string simulated_network() const { return parent_.simulated_network(); }
 
 private:
-    template <transport Other>
-    friend class group;
+    friend struct detail::calls_of_group;
 
     static constexpr int nobody = -1;
+    static constexpr int depth_max = 2;
     static constexpr std::uint32_t channels = 1u << 16;
-    static constexpr int label_shift = 8 + 8 * depth;
 
-    static auto ballot_of(Parent& parent) {
-        if constexpr (ballot_transport<Parent>)
-            return &parent.open_ballot({}, 0);
-        else
-            return static_cast<void*>(nullptr);
-    }
+    int outer(const char* what, int rank, int lowest) const;
 
-    int outer(const char* what, int rank, int lowest) const {
-        if (rank < lowest || rank >= size())
-            throw invalid_option("group: rank " + std::to_string(rank_) + ": " + what +
-                                 " with rank " + std::to_string(rank) + "; ranks are 0 to " +
-                                 std::to_string(size() - 1));
-        return rank == any_rank ? any_rank : parent_rank(rank);
-    }
+    static tag checked(tag label);
 
-    static tag checked(tag label) {
-        if (label.channel >= channels)
-            throw invalid_option("group: channel " + std::to_string(label.channel) +
-                                 "; channels are 0 to 65535");
-        return label;
-    }
-
-    tag outer(tag label) const noexcept {
-        label.channel += label_ << label_shift;
-        return label;
-    }
+    tag outer(tag label) const noexcept;
 
     // The channels of a group within this one carry its label above ours. Only it may use them: by
     // these two.
-    request send_labelled(int to, tag label, byte_view out) {
-        to = outer("send", to, 0);
-        if constexpr (depth == 1)
-            return parent_->send(to, outer(label), out);
-        else
-            return parent_->send_labelled(to, outer(label), out);
-    }
-    request receive_labelled(int from, tag label, mutable_byte_view in) {
-        from = outer("receive", from, any_rank);
-        if constexpr (depth == 1)
-            return parent_->receive(from, outer(label), in);
-        else
-            return parent_->receive_labelled(from, outer(label), in);
-    }
+    request send_labelled(int to, tag label, byte_view out);
+    request receive_labelled(int from, tag label, mutable_byte_view in);
 
-    completion inner(completion ended) const noexcept {
-        ended.source = ranks_[static_cast<std::size_t>(ended.source)];
-        return ended;
-    }
+    completion inner(completion ended) const noexcept;
 
-    bool agree_by_messages(bool vote) {
-        const tag label{channels - 1, 0, ++votes_};
-        std::byte own{vote}, verdict{vote};
-        if (rank_ != 0) {
-            const request sent = send(0, label, {&own, 1});
-            const request received = receive(0, label, {&verdict, 1});
-            wait(sent);
-            wait(received);
-            return verdict != std::byte{0};
-        }
-        for (int member = 1; member < size(); ++member) {
-            std::byte other{};
-            wait(receive(member, label, {&other, 1}));
-            verdict &= other;
-        }
-        for (int member = 1; member < size(); ++member) wait(send(member, label, {&verdict, 1}));
-        return verdict != std::byte{0};
-    }
+    bool agree_by_messages(bool vote);
 
-    Parent* parent_;
+    transport_ref parent_;
     std::vector<int> members_;  // as the parent numbers them, by our rank
     std::vector<int> ranks_;    // ours, by the parent's rank
     std::uint32_t label_;
+    int depth_;  // groups around it, itself among them
     int rank_ = 0;
     std::uint64_t votes_ = 0;
-    decltype(ballot_of(std::declval<Parent&>())) ballot_ = nullptr;
+    detail::opened_ballot ballot_;  // empty: votes go by messages
 };
 
 /// Groups of the ranks that name the same color, for all ranks at once: every rank of the parent
 /// calls it, with the same label. Several splits of one parent need different labels.
 ///   cost    one message of 4 bytes from each rank to each other one
-template <transport Parent>
-group<Parent> split(Parent& parent, std::int32_t color, std::uint32_t label = 1) {
-    constexpr std::uint32_t set_up_channel = (1u << 16) - 1;
-    const auto size = static_cast<std::size_t>(parent.size());
-    const tag meeting{set_up_channel, label, 0};
-    std::vector<std::int32_t> colors(size, color);
-    std::vector<request> requests;
-    requests.reserve(2 * size);
-    for (int peer = 0; peer < parent.size(); ++peer) {
-        if (peer == parent.rank()) continue;
-        const std::span<std::int32_t> theirs(&colors[static_cast<std::size_t>(peer)], 1);
-        requests.push_back(parent.receive(peer, meeting, std::as_writable_bytes(theirs)));
-        requests.push_back(parent.send(peer, meeting, std::as_bytes(std::span(&color, 1))));
-    }
-    for (const request r : requests) parent.wait(r);
-    std::vector<int> members;
-    for (int peer = 0; peer < parent.size(); ++peer)
-        if (colors[static_cast<std::size_t>(peer)] == color) members.push_back(peer);
-    return group<Parent>(parent, std::move(members), label);
-}
+group split(transport_ref parent, std::int32_t color, std::uint32_t label = 1);
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/group.ipp"
+#endif

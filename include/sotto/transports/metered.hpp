@@ -12,7 +12,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/transports/ballot_transport.hpp"
+#include "sotto/transports/detail/messaging/ballot_transport.hpp"
 #include "sotto/transports/detail/messaging/blame.hpp"
 #include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/transport.hpp"
@@ -75,13 +75,14 @@ public:
     std::uint64_t activity() { return inner_->activity(); }
     void await(std::uint64_t seen) { inner_->await(seen); }
     bool agree(bool vote) { return inner_->agree(vote); }
-    auto& open_ballot(std::span<const int> members,
-                      std::uint32_t label) requires ballot_transport<Inner> {
+    /// Opens a ballot of the inner transport.
+    decltype(auto) open_ballot(std::span<const int> members,
+                               std::uint32_t label) requires detail::ballot_transport<Inner> {
         return inner_->open_ballot(members, label);
     }
     template <class Ballot>
-        requires ballot_transport<Inner>
-    bool agree(Ballot& among, bool vote) { return inner_->agree(among, vote); }
+        requires detail::ballot_transport<Inner>
+    bool agree(Ballot&& among, bool vote) { return inner_->agree(among, vote); }
     void withdraw() noexcept { inner_->withdraw(); }
     void fail(std::string_view cause, errc kind = errc::peer_failed) noexcept {
         detail::fail_as(*inner_, cause, kind);
@@ -91,7 +92,7 @@ public:
         inner.blame(0, cause, code);
     }
     { detail::blame(*inner_, rank, cause, code); }
-    void at(occasion now) { inner_->at(now); }
+    void at(peer_failure::occasion now) { inner_->at(now); }
     void reserve(std::int64_t count) {
         inner_->reserve(count);
         if (static_cast<std::size_t>(count) > under_way_.size())

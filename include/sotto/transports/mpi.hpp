@@ -4,12 +4,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <utility>
 
-#include "sotto/core/clock.hpp"
-#include "sotto/core/errors.hpp"
-#include "sotto/transports/ballot_transport.hpp"
+#include "sotto/transports/detail/messaging/ballot_transport.hpp"
 #include "sotto/transports/detail/mpi/mpi_library.hpp"
 #include "sotto/transports/mpi_options.hpp"
 #include "sotto/transports/detail/mpi/mpi_session.hpp"
@@ -40,40 +37,16 @@ public:
     ///   errors  invalid_option: a communicator that has no ranks to join, options that cannot
     ///           work, MPI that does not allow this thread to call it; mismatch: other options at
     ///           another rank, a launcher of another MPI; error (timed_out): some never came
-    static mpi join(const mpi_options& options = {}) {
-        return {detail::mpi::session::enter(), MPI_COMM_WORLD, options};
-    }
+    static mpi join(const mpi_options& options = {});
     /// The same of the ranks of another communicator.
-    static mpi join(MPI_Comm among, const mpi_options& options = {}) {
-        return {detail::mpi::session::enter(), among, options};
-    }
-
-    // Collectives that take no sum, for those of the same names; see collectives/detail/native.hpp.
+    static mpi join(MPI_Comm among, const mpi_options& options = {});
 
     detail::mpi::native_barrier* native_barrier() { return make<detail::mpi::native_barrier>({}); }
-    detail::mpi::native_broadcast* native_broadcast(std::int64_t bytes_max, int root) {
-        return make<detail::mpi::native_broadcast>({kind::broadcast, root, bytes_max}, bytes_max,
-                                                   root, rank(), size());
-    }
-    detail::mpi::native_all_gather* native_all_gather(std::int64_t bytes_max) {
-        return make<detail::mpi::native_all_gather>({kind::all_gather, 0, bytes_max}, bytes_max,
-                                                    size());
-    }
-    void release(detail::mpi::collective* lent) noexcept {
-        if (lent->complete()) lent->forget();
-    }
+    detail::mpi::native_broadcast* native_broadcast(std::int64_t bytes_max, int root);
+    detail::mpi::native_all_gather* native_all_gather(std::int64_t bytes_max);
+    void release(detail::mpi::collective* lent) noexcept;
 
-    traffic counters() const noexcept {
-        traffic all = base::counters();
-        for (const auto& made : library().collectives()) {
-            const traffic& carried = made->carried();
-            all.bytes_sent += carried.bytes_sent;
-            all.bytes_received += carried.bytes_received;
-            all.messages_sent += carried.messages_sent;
-            all.messages_received += carried.messages_received;
-        }
-        return all;
-    }
+    traffic counters() const noexcept;
 
     void describe(auto&& field) const {
         field("library", detail::mpi::library_version());
@@ -88,14 +61,7 @@ private:
         : base(checked(options), std::move(entered), among, options),
           native_(options.native_collectives) {}
 
-    static detail::net::packet_options checked(const mpi_options& options) {
-        const detail::net::packet_options made{options.timeout, options.budget, options.transfers};
-        made.require_possible("mpi");
-        if (options.join <= duration::zero())
-            throw invalid_option("mpi: join is " + std::to_string(options.join.count()) +
-                                 " ns; it must be above 0");
-        return made;
-    }
+    static detail::net::packet_options checked(const mpi_options& options);
 
     template <class Collective, class... From>
     Collective* make(const detail::mpi::collective_terms& terms, const From&... from) {
@@ -106,6 +72,10 @@ private:
     bool native_;
 };
 
-static_assert(ballot_transport<mpi> && !tolerant_transport<mpi>);
+static_assert(detail::ballot_transport<mpi> && !tolerant_transport<mpi>);
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/mpi.ipp"
+#endif

@@ -1,15 +1,11 @@
 #pragma once
 
-#include <algorithm>
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
@@ -94,14 +90,10 @@ concept packet_library = requires(L& l, const L& c, int to, packet_kind kind, by
 /// How real time is waited in: not for long where bytes move only while somebody calls. For a
 /// short time if at all, and if bytes are on their way, only once they seem to wait for another
 /// rank themselves.
-inline void pause_in_real_time(duration waited, bool moves) {
-    // Who waits for less yields instead of sleeping, which takes the system 50 us and more.
-    constexpr duration patience = std::chrono::milliseconds(2);
-    if (waited < (moves ? 10 * patience : patience))
-        std::this_thread::yield();
-    else
-        std::this_thread::sleep_for(std::clamp<duration>(
-            waited / 100, std::chrono::microseconds(20), std::chrono::microseconds(200)));
-}
+void pause_in_real_time(duration waited, bool moves);
 
 }  // namespace sotto::detail::net
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/packet_library.ipp"
+#endif

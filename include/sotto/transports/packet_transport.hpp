@@ -19,7 +19,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/detail/processes/owner_process.hpp"
 #include "sotto/core/detail/processes/unwinding.hpp"
-#include "sotto/transports/ballot_transport.hpp"
+#include "sotto/transports/detail/messaging/ballot_transport.hpp"
 #include "sotto/transports/detail/messaging/membership.hpp"
 #include "sotto/transports/detail/messaging/message_exchange.hpp"
 #include "sotto/transports/detail/packets/packet_ends.hpp"
@@ -210,7 +210,7 @@ public:
         return change;
     }
 
-    void at(occasion now) noexcept { occasion_ = now; }
+    void at(peer_failure::occasion now) noexcept { occasion_ = now; }
     void reserve(std::int64_t count) { exchange_.reserve(count); }
     time_point now() const noexcept { return library_.now(); }
     void charge(work amount) { library_.charge(amount); }
@@ -519,7 +519,7 @@ private:
     bool withdrawn_ = false;
     unwinding unwinding_;
     owner_process owner_;
-    occasion occasion_;
+    peer_failure::occasion occasion_;
     time_point moved_at_{};
     deadline ended_;  // for word of the rank that ended its messages last
     std::optional<deadline> ends_by_, late_ends_by_;  // after a failure

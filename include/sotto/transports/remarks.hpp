@@ -1,12 +1,10 @@
 #pragma once
 
 #include <atomic>
-#include <cstdio>
 #include <string>
 
-#include "sotto/core/detail/text/print_line.hpp"
-#include "sotto/core/printable.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto {
 
@@ -18,9 +16,7 @@ struct remark {
 };
 
 /// Prints it to standard error, as a line of its own.
-inline void say_remark(const remark& said) noexcept {
-    detail::print_line(stderr, "sotto: rank " + std::to_string(said.rank) + ": " + said.text);
-}
+void say_remark(const remark& said) noexcept;
 
 /// Who is told of every remark of this process, at any time and by several threads at once; null:
 /// nobody. It is told in the midst of a round, which its exceptions would end: it throws none.
@@ -35,24 +31,14 @@ namespace sotto::detail {
 class remarks {
 public:
     /// Those of a rank of this transport.
-    template <class Transport>
-    static remarks of(const Transport& through) {
-        return remarks(through.rank(), !simulated_network_of(through).empty());
-    }
+    static remarks of(transport_ref through);
     /// On what is no part of any network, such as a disk.
-    template <class Transport>
-    static remarks of_files(const Transport& through) {
-        return remarks(through.rank(), false);
-    }
+    static remarks of_files(transport_ref through);
     /// Those of a rank; silent: it says nothing.
     remarks(int rank, bool silent) noexcept : rank_(rank), silent_(silent) {}
 
     /// Tells a remark, as one line: see printable.
-    void say(const std::string& text) const {
-        void (*const tell)(const remark&) noexcept = on_remark.load();
-        if (silent_ || !tell) return;
-        tell({rank_, printable(text)});
-    }
+    void say(const std::string& text) const;
 
 private:
     int rank_;
@@ -60,3 +46,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/remarks.ipp"
+#endif

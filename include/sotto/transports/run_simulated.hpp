@@ -45,10 +45,7 @@ struct simulated_run {
     std::int64_t packets_at_once = 0;  // under way, at most: what has memory of its own
 
     /// Throws what the first rank threw that threw.
-    void require_success() const {
-        if (first_to_throw >= 0)
-            std::rethrow_exception(ranks[static_cast<std::size_t>(first_to_throw)].thrown);
-    }
+    void require_success() const;
 };
 
 }  // namespace sotto::detail
@@ -128,3 +125,7 @@ detail::simulated_run run_simulated(int ranks, const simulated_options& options,
 }
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/run_simulated.ipp"
+#endif

@@ -2,18 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
-#include "sotto/core/detail/text/print_line.hpp"
-#include "sotto/transports/ballot_transport.hpp"
+#include "sotto/transports/detail/messaging/ballot_transport.hpp"
 #include "sotto/transports/packet_library.hpp"
 #include "sotto/transports/packet_transport.hpp"
 #include "sotto/transports/detail/simulated/simulated_network.hpp"
@@ -45,63 +41,30 @@ public:
 
     int rank() const noexcept { return rank_; }
     int size() const noexcept { return among_->size(); }
-    std::size_t packet_bytes_max() const noexcept {
-        return static_cast<std::size_t>(among_->options().packet);
-    }
+    std::size_t packet_bytes_max() const noexcept;
 
-    operation send(int to, net::packet_kind kind, byte_view out) {
-        return is_killed() ? gone : among_->send(rank_, to, kind, out);
-    }
-    std::optional<packet> next(net::packet_kind kind) {
-        if (is_killed()) return std::nullopt;
-        const auto at = among_->next(rank_, kind);
-        if (!at) return std::nullopt;
-        return packet{among_->source(*at), among_->size_of(*at), *at};
-    }
-    operation receive(const packet& came, mutable_byte_view in) noexcept {
-        among_->receive(came.at, in);
-        return gone;
-    }
+    operation send(int to, net::packet_kind kind, byte_view out);
+    std::optional<packet> next(net::packet_kind kind);
+    operation receive(const packet& came, mutable_byte_view in) noexcept;
     /// Nobody will receive it.
     void forget(const packet& came) noexcept { among_->release(came.at); }
-    bool complete(const operation& under_way) const noexcept {
-        return under_way <= now() || is_killed();
-    }
+    bool complete(const operation& under_way) const noexcept;
     bool advance() const noexcept { return false; }
     bool busy() const noexcept { return false; }
 
     time_point now() const noexcept { return among_->time().now(); }
     void charge(work amount) { among_->compute(rank_, amount); }
-    void asked_in_vain() {
-        if (++asked_ < asked_at_once) return;
-        asked_ = 0;
-        time().sleep(rank_, now() + asked_at_once * among_->options().call);
-    }
-    void pause(duration, bool, time_point until) {
-        constexpr duration longest = std::chrono::milliseconds(100);
-        asked_ = 0;
-        time().sleep(rank_, (std::min)(until, now() + longest));
-    }
+    void asked_in_vain();
+    void pause(duration, bool, time_point until);
     std::optional<net::packet_loss> next_loss() { return among_->next_loss(rank_); }
     std::optional<int> next_arrival() { return among_->next_arrival(rank_); }
-    void served_by(std::function<bool()> serve) {
-        if (serve)
-            among_->connect(rank_, period(), std::move(serve));
-        else
-            among_->disconnect(rank_);
-    }
+    void served_by(std::function<bool()> serve);
 
     std::uint64_t life() const noexcept { return among_->life_of(rank_); }
     std::string network_text() const { return describe(among_->options()); }
 
-    void require_caller() const {
-        if (is_killed()) throw killed();
-    }
-    void end_job(std::string_view why) noexcept {
-        print_line(stderr, "sotto: simulated: rank " + std::to_string(rank_) +
-                               " ends the job: " + std::string(why));
-        std::abort();
-    }
+    void require_caller() const;
+    void end_job(std::string_view why) noexcept;
 
 private:
     static constexpr operation gone = (operation::min)();
@@ -111,10 +74,7 @@ private:
 
     virtual_time& time() noexcept { return among_->time(); }
     bool is_killed() const noexcept { return among_->time().is_killed(rank_); }
-    duration period() const noexcept {
-        return among_->options().dead_after > duration::zero() ? among_->options().heartbeat
-                                                               : duration::zero();
-    }
+    duration period() const noexcept;
 
     network* among_;
     int rank_;
@@ -157,15 +117,16 @@ public:
     std::int64_t queued_bytes(int from) const noexcept { return exchange().queued_from(from); }
 
     /// The rank that failed first, as far as this one has heard; nothing where it has not.
-    std::optional<int> first_failed() const noexcept {
-        const auto& why = members().first_failure();
-        return why ? std::optional(why->rank) : std::nullopt;
-    }
+    std::optional<int> first_failed() const noexcept;
 
     /// Transfers that were begun and whose end nobody has asked for.
     std::size_t open_transfers() const noexcept { return exchange().in_use(); }
 };
 
-static_assert(ballot_transport<simulated> && tolerant_transport<simulated>);
+static_assert(detail::ballot_transport<simulated> && tolerant_transport<simulated>);
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/simulated.ipp"
+#endif

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +10,6 @@
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/random.hpp"
-#include "sotto/core/detail/memory/sort_stably.hpp"
 
 namespace sotto {
 
@@ -39,58 +37,33 @@ struct network_fault {
     duration extra{};         // of delay
 
     /// Bytes from one rank to another take longer by `extra` for a while.
-    static network_fault delay(int from, int to, duration at, duration lasts, duration extra) {
-        return {kind::delay, at, from, to, lasts, extra};
-    }
+    static network_fault delay(int from, int to, duration at, duration lasts, duration extra);
     /// The connections between two ranks break.
-    static network_fault cut(int one, int other, duration at) {
-        return {kind::cut, at, one, other};
-    }
+    static network_fault cut(int one, int other, duration at);
     /// Bytes from one rank to another wait for a while.
-    static network_fault partition(int from, int to, duration at, duration lasts) {
-        return {kind::partition, at, from, to, lasts};
-    }
+    static network_fault partition(int from, int to, duration at, duration lasts);
     /// A rank's process ends.
     static network_fault crash(int rank, duration at) { return {kind::crash, at, rank}; }
     /// A rank's process ends, and nobody is told.
     static network_fault power_loss(int rank, duration at) { return {kind::power_loss, at, rank}; }
     /// A rank does nothing for a while.
-    static network_fault pause(int rank, duration at, duration lasts) {
-        return {kind::pause, at, rank, 0, lasts};
-    }
+    static network_fault pause(int rank, duration at, duration lasts);
     /// A bit of the next packet is wrong.
     static network_fault flip(int from, int to, duration at) { return {kind::flip, at, from, to}; }
     /// The end of the next packet is missing.
-    static network_fault truncate(int from, int to, duration at) {
-        return {kind::truncate, at, from, to};
-    }
+    static network_fault truncate(int from, int to, duration at);
     /// A rank's process begins anew.
     static network_fault restart(int rank, duration at) { return {kind::restart, at, rank}; }
     /// The next packet comes twice.
-    static network_fault duplicate(int from, int to, duration at) {
-        return {kind::duplicate, at, from, to};
-    }
+    static network_fault duplicate(int from, int to, duration at);
 
     /// Whether it concerns two ranks, and not one.
-    bool is_of_connection() const noexcept {
-        return what != kind::crash && what != kind::power_loss && what != kind::pause &&
-               what != kind::restart;
-    }
+    bool is_of_connection() const noexcept;
     /// Whether it lasts.
-    bool is_for_a_while() const noexcept {
-        return what == kind::delay || what == kind::partition || what == kind::pause;
-    }
+    bool is_for_a_while() const noexcept;
 
     /// Whether a job can go on with it as if nothing were.
-    bool is_harmless(duration dead_after) const noexcept {
-        switch (what) {
-            case kind::delay: return extra < dead_after;
-            case kind::partition:
-            case kind::pause: return lasts < dead_after;
-            case kind::restart: return true;
-            default: return false;
-        }
-    }
+    bool is_harmless(duration dead_after) const noexcept;
 
     friend bool operator==(const network_fault&, const network_fault&) = default;
 };
@@ -103,15 +76,7 @@ constexpr std::string_view name_of(network_fault::kind what) noexcept {
 }
 
 /// What it is, as errors and logs say it.
-inline std::string describe(const network_fault& f) {
-    const auto seconds = [](duration d) { return std::to_string(in_seconds(d)) + " s"; };
-    std::string text = std::string(name_of(f.what)) + " at " + seconds(f.at) + " of rank " +
-                       std::to_string(f.rank);
-    if (f.is_of_connection()) text += " to " + std::to_string(f.peer);
-    if (f.is_for_a_while()) text += " for " + seconds(f.lasts);
-    if (f.what == network_fault::kind::delay) text += " by " + seconds(f.extra);
-    return text;
-}
+std::string describe(const network_fault& f);
 
 /// All but restart, which must follow the end of a process.
 inline constexpr network_fault::kind every_fault[] = {
@@ -123,34 +88,12 @@ inline constexpr network_fault::kind every_fault[] = {
 /// Of those that last one half is short: up to a quarter of the horizon, and a delay is by up to a
 /// sixteenth. The others last, and delay, up to `longest`: beyond dead_after ranks are missed that
 /// live, and come back.
-inline std::vector<network_fault> random_faults(
-    random_stream random, int ranks, std::size_t count, duration horizon, duration longest,
-    std::span<const network_fault::kind> kinds = every_fault) {
-    std::vector<network_fault> drawn;
-    const auto time_below = [&](duration most) {
-        return duration(static_cast<std::int64_t>(
-            random.below(static_cast<std::uint64_t>(std::max<std::int64_t>(1, most.count())))));
-    };
-    for (std::size_t i = 0; i < count; ++i) {
-        network_fault f;
-        f.what = kinds[random.below(kinds.size())];
-        f.at = time_below(horizon);
-        f.rank = static_cast<int>(random.below(static_cast<std::uint64_t>(ranks)));
-        const int others = (std::max)(1, ranks - 1);
-        const int peer =
-            (f.rank + 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(others)))) %
-            ranks;
-        const bool is_short = random.below(2) == 0;
-        const duration lasts = time_below(is_short ? horizon / 4 : longest);
-        const duration extra = time_below(is_short ? horizon / 16 : longest);
-        if (f.is_of_connection()) f.peer = peer;
-        if (f.is_for_a_while()) f.lasts = lasts;
-        if (f.what == network_fault::kind::delay) f.extra = extra;
-        drawn.push_back(f);
-    }
-    detail::sort_stably(drawn,
-                        [](const network_fault& a, const network_fault& b) { return a.at < b.at; });
-    return drawn;
-}
+std::vector<network_fault> random_faults(random_stream random, int ranks, std::size_t count,
+                                         duration horizon, duration longest,
+                                         std::span<const network_fault::kind> kinds = every_fault);
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/simulated_faults.ipp"
+#endif

@@ -1,13 +1,10 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string_view>
 
 #include "sotto/core/clock.hpp"
-#include "sotto/kernels/detail/simd/digest.hpp"
 
 namespace sotto::detail {
 
@@ -64,15 +61,7 @@ public:
     std::function<void(const simulated_event&)> listener{};
 
     /// Takes an event in, and tells the listener.
-    void add(const simulated_event& e) {
-        const std::array<std::int64_t, 5> words{
-            static_cast<std::int64_t>(e.what),
-            std::chrono::duration_cast<std::chrono::nanoseconds>(e.when.time_since_epoch()).count(),
-            e.rank, e.peer, e.size};
-        hash_ = kernels::digest(std::as_bytes(std::span(words)), hash_);
-        ++count_;
-        if (listener) listener(e);
-    }
+    void add(const simulated_event& e);
 
 private:
     std::uint64_t hash_ = 0;
@@ -80,3 +69,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/simulated_trace.ipp"
+#endif

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <cmath>
 #include <functional>
 
-#include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
-#include "sotto/core/require_option.hpp"
 
 /// How much longer than on a machine of the stated speed a piece of work takes, on a simulated
 /// network: drawn anew for each piece, from a stream that belongs to the rank.
@@ -27,14 +24,8 @@ struct constant {
 struct uniform {
     double low = 0.5, high = 1.5;  // factors
 
-    void require_possible(int) const {
-        require_option("simulated", "speeds::uniform.low", low, detail::allowed::at_least(0.0));
-        require_option("simulated", "speeds::uniform.high", high, detail::allowed::at_least(low),
-                       ", the value of low");
-    }
-    double operator()(int, random_stream& stream) const noexcept {
-        return low + (high - low) * static_cast<double>(stream.uniform());
-    }
+    void require_possible(int) const;
+    double operator()(int, random_stream& stream) const noexcept;
 };
 
 /// A part that always takes as long, and one as that of a service that may end at any moment.
@@ -42,14 +33,8 @@ struct uniform {
 struct exponential {
     double fixed = 0.5;  // the part that is always the same
 
-    void require_possible(int) const {
-        require_option("simulated", "speeds::exponential.fixed", fixed,
-                       detail::allowed::at_least(0.0).at_most(1.0));
-    }
-    double operator()(int, random_stream& stream) const noexcept {
-        const double u = static_cast<double>(stream.uniform());
-        return fixed + (1.0 - fixed) * -std::log1p(-u);
-    }
+    void require_possible(int) const;
+    double operator()(int, random_stream& stream) const noexcept;
 };
 
 /// Most pieces take as long as they should, few take very much longer: stragglers.
@@ -59,16 +44,8 @@ struct heavy_tailed {
     double shape = 2.5;   // the smaller, the more pieces take long
     double most = 100.0;  // no factor is above it
 
-    void require_possible(int) const {
-        require_option("simulated", "speeds::heavy_tailed.shape", shape,
-                       detail::allowed::above(0.0));
-        require_option("simulated", "speeds::heavy_tailed.most", most,
-                       detail::allowed::at_least(1.0));
-    }
-    double operator()(int, random_stream& stream) const noexcept {
-        const double u = static_cast<double>(stream.uniform());
-        return std::fmin(most, std::pow(1.0 - u, -1.0 / shape));
-    }
+    void require_possible(int) const;
+    double operator()(int, random_stream& stream) const noexcept;
 };
 
 /// One rank is slower than all others by a factor.
@@ -77,15 +54,8 @@ struct one_slow {
     double factor = 5.0;           // by which it is slower
     slowness others = constant{};  // how slow all are besides
 
-    void require_possible(int ranks) const {
-        require_option("simulated", "speeds::one_slow.factor", factor, detail::allowed::above(0.0));
-        require_option("simulated", "speeds::one_slow.rank", rank,
-                       detail::allowed::at_least(0).below(ranks), ", the number of ranks");
-        speeds::require_possible(others, ranks);
-    }
-    double operator()(int of, random_stream& stream) const {
-        return others(of, stream) * (of == rank ? factor : 1.0);
-    }
+    void require_possible(int ranks) const;
+    double operator()(int of, random_stream& stream) const;
 };
 
 /// One draw for each rank, which it keeps.
@@ -93,22 +63,13 @@ struct of_each_rank {
     slowness drawn = uniform{};  // from which each rank's factor is drawn
 
     void require_possible(int ranks) const { speeds::require_possible(drawn, ranks); }
-    double operator()(int rank, random_stream& stream) const {
-        random_stream own = stream.split("speed of a rank");
-        return drawn(rank, own);
-    }
+    double operator()(int rank, random_stream& stream) const;
 };
 
-inline void require_possible(const slowness& what, int ranks) {
-    if (!what) throw invalid_option("simulated: slowness is empty; speeds::constant draws nothing");
-    const auto check = [&]<class One>(const One* one) {
-        if (one) one->require_possible(ranks);
-    };
-    check(what.target<uniform>());
-    check(what.target<exponential>());
-    check(what.target<heavy_tailed>());
-    check(what.target<one_slow>());
-    check(what.target<of_each_rank>());
-}
+void require_possible(const slowness& what, int ranks);
 
 }  // namespace sotto::speeds
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/speeds.ipp"
+#endif

@@ -101,17 +101,20 @@ struct work {
 ///   blame(rank, cause, code)   optional: as fail, for what another rank, or this one, did. All
 ///                      ranks name that rank. Then throws peer_failure, for the rank that failed
 ///                      first. If the failure of a rank is tolerated, only that rank is gone
-///   at(occasion)       where the job stands, for messages
+///   at(peer_failure::occasion)       where the job stands, for messages
 ///   reserve(n)         room for n transfers under way at once, taken now
 ///   now(), charge(w)   the transport's clock; w is computing that was, or on a simulated network
 ///                      is to be, done
 ///   counters()         what went through this endpoint
-/// and may have simulated_network(), a text: its figures, where time is that of a network which
-/// does not exist
+/// and may have
+///   simulated_network()   a text: its figures, where time is that of a network that does not exist
+///   open_ballot(members, label)   what `agree(ballot, vote)` then takes: an `agree` of some ranks
+///                      only, as atomic as the one of all. The members are ascending; every one of
+///                      them opens the ballot with the same members and label, and keeps it
 template <class T>
 concept transport = requires(T& t, const T& c, int peer, tag label, byte_view out,
                              mutable_byte_view in, request r, std::uint64_t seen, bool vote,
-                             std::string_view cause, occasion where, work amount,
+                             std::string_view cause, peer_failure::occasion where, work amount,
                              std::int64_t count) {
     { c.rank() } -> std::same_as<int>;
     { c.size() } -> std::same_as<int>;

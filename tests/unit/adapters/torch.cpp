@@ -316,7 +316,7 @@ TEST_CASE("what does not learn stays as it is and outside of the layout") {
 }
 
 TEST_CASE("modules that cannot be a model are refused in a sentence") {
-    const auto made = [](auto&& change, torch_options options) {
+    const auto made = [](auto&& change, convolving_model::options options) {
         return refusal_of([&] {
             const auto net = torch_test::convolving();
             change(*net);

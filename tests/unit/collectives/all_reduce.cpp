@@ -139,7 +139,7 @@ TEST_CASE("all ranks end with the sum in the documented order, bit for bit") {
                 run_in_process(world, [&](in_process& t) {
                     std::size_t k = 0;
                     for (const auto which : every_algorithm) {
-                        collectives::all_reduce sum(t, n, which, format);
+                        detail::collectives::all_reduce sum(t, n, which, format);
                         auto values = given[static_cast<std::size_t>(t.rank())];
                         sum.start(values, {0, static_cast<std::uint32_t>(which), 0});
                         run(t, sum);
@@ -183,7 +183,7 @@ TEST_CASE("large sums of integers are exact") {
                 auto values = testing::integer_values(n, 1);
                 auto expected = values;
                 for (float& v : expected) v *= static_cast<float>(world);
-                collectives::all_reduce sum(t, n, which);
+                detail::collectives::all_reduce sum(t, n, which);
                 sum.start(values, {});
                 run(t, sum);
                 CHECK(same_bits(values, expected));
@@ -195,7 +195,7 @@ TEST_CASE("large sums of integers are exact") {
 TEST_CASE(
     "one operation sums any number of values up to the one it was bound for, again and again") {
     run_in_process(3, [](in_process& t) {
-        collectives::all_reduce sum(t, 1000);
+        detail::collectives::all_reduce sum(t, 1000);
         for (std::int64_t round = 0; round < 100; ++round) {
             const std::int64_t n = round * 97 % 1001;
             auto values = testing::integer_values(n, 3);
@@ -212,7 +212,7 @@ TEST_CASE("many operations are under way at once, started and advanced in any or
     constexpr int world = 4;
     constexpr std::uint32_t operations = 24;
     run_in_process(world, {.disturb = yield_at_random}, [&](in_process& t) {
-        std::vector<collectives::all_reduce<in_process>> sums;
+        std::vector<detail::collectives::all_reduce> sums;
         std::vector<std::vector<float>> values, expected;
         const auto algorithm_of = [](std::uint32_t i) { return static_cast<algorithm>(i % 4); };
         for (std::uint32_t i = 0; i < operations; ++i) {
@@ -275,7 +275,7 @@ TEST_CASE("infinities and NaN reach all ranks alike") {
                 std::vector<float> values(9, 1e38f);  // not a half, and their sum not a float
                 values[static_cast<std::size_t>(t.rank())] = nan;
                 values[static_cast<std::size_t>(t.rank()) + 3] = infinity;
-                collectives::all_reduce sum(t, 9, which, format);
+                detail::collectives::all_reduce sum(t, 9, which, format);
                 sum.start(values, {});
                 run(t, sum);
                 ends[static_cast<std::size_t>(t.rank())] = values;
@@ -294,7 +294,7 @@ TEST_CASE("ranks that sum different numbers of values are told so") {
         CHECK_THROWS_AS(run_in_process(2,
                                        [&](in_process& t) {
                                            std::vector<float> values(t.rank() == 0 ? 10 : 12, 1.0f);
-                                           collectives::all_reduce sum(t, 12, which);
+                                           detail::collectives::all_reduce sum(t, 12, which);
                                            sum.start(values, {});
                                            run(t, sum);
                                        }),
@@ -304,15 +304,15 @@ TEST_CASE("ranks that sum different numbers of values are told so") {
 TEST_CASE("misuse of an operation is refused") {
     run_in_process(1, [](in_process& t) {
         std::vector<float> values(11);
-        collectives::all_reduce sum(t, 10);
+        detail::collectives::all_reduce sum(t, 10);
         CHECK_THROWS_AS(sum.start(values, {}), invalid_option);
-        CHECK_THROWS_AS((collectives::all_reduce(t, -1)), invalid_option);
+        CHECK_THROWS_AS((detail::collectives::all_reduce(t, -1)), invalid_option);
         CHECK(sum.advance());  // never started: complete
     });
     CHECK_THROWS_AS(run_in_process(2,
                                    [](in_process& t) {
                                        std::vector<float> values(10);
-                                       collectives::all_reduce sum(t, 10);
+                                       detail::collectives::all_reduce sum(t, 10);
                                        sum.start(values, {});
                                        sum.start(values, {});  // too early for one of the two
                                    }),
@@ -323,7 +323,7 @@ TEST_CASE("nothing is allocated after the first round") {
     if (!support::allocation_count::works) return;
     run_in_process(3, [](in_process& t) {
         for (const auto format : every_format) {
-            std::vector<collectives::all_reduce<in_process>> sums;
+            std::vector<detail::collectives::all_reduce> sums;
             std::vector<std::vector<float>> values;
             for (const auto which : every_algorithm)
                 for (const std::int64_t n : {5, 300, 20000}) {

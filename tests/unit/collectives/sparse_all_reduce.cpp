@@ -387,7 +387,7 @@ TEST_CASE("sparse all-reduce: every sum kept -> nothing is left") {
             for (const arrangement& how : arrangements) {
                 std::vector<entries> given;
                 for (int rank = 0; rank < world; ++rank) given.push_back(how.of(n, k, world, rank));
-                const auto found = exchanged(given, n, k, collectives::keep_all_sums);
+                const auto found = exchanged(given, n, k, detail::collectives::keep_all_sums);
                 std::vector<double> in(static_cast<std::size_t>(n)), out = in;
                 for (const entries& one : given) add_to(in, one);
                 for (const entries& one : found[0].sums) add_to(out, one);
@@ -400,7 +400,7 @@ TEST_CASE("sparse all-reduce: every sum kept -> nothing is left") {
 TEST_CASE("many operations are under way at once, started in any order and moved") {
     constexpr std::int64_t n = 300, k = 40;
     run_in_process(3, [&](in_process& t) {
-        std::vector<sparse_all_reduce<in_process>> sums;
+        std::vector<sparse_all_reduce> sums;
         for (int i = 0; i < 5; ++i) sums.emplace_back(t, n, k, k);
         for (std::uint64_t round = 0; round < 20; ++round) {
             for (std::uint32_t i = 0; i < 5; ++i) {

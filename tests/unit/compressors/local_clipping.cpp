@@ -82,19 +82,19 @@ TEST_CASE("DGC: dense tensors clipped after the sum -> the authors' velocities")
             constexpr double max_norm = 2.0;
             const dgc as_published{.nesterov = nesterov,
                                    .clip_norm = max_norm / std::sqrt(double(ranks)),
-                                   .clip_dense = detail::dense_clipping::after_sum};
+                                   .clip_dense = local_clipping::after_sum};
             const auto expected = authors_velocity_after(30, max_norm, nesterov, ranks);
             CHECK(largest_difference(velocity_after(30, as_published, ranks), expected) < 1e-5);
             dgc before = as_published;
-            before.clip_dense = detail::dense_clipping::before_sum;
+            before.clip_dense = local_clipping::before_sum;
             if (ranks > 1)
                 CHECK(largest_difference(velocity_after(30, before, ranks), expected) > 0.1);
         }
 }
 
 TEST_CASE("DGC: clipping after the sum below the limit -> no bit changes") {
-    const dgc plain{}, far{.clip_norm = 1e6, .clip_dense = detail::dense_clipping::after_sum},
-        off{.clip_dense = detail::dense_clipping::after_sum};
+    const dgc plain{}, far{.clip_norm = 1e6, .clip_dense = local_clipping::after_sum},
+        off{.clip_dense = local_clipping::after_sum};
     CHECK(velocity_after(10, far, 4) == velocity_after(10, plain, 4));
     CHECK(velocity_after(10, off, 4) == velocity_after(10, plain, 4));
 }
@@ -103,13 +103,13 @@ TEST_CASE("DGC: clipping after the sum where nothing is summed -> refused by nam
     const layout tensors = testing::small_layout();
     CHECK_THROWS_WITH_AS(
         (dgc{.clip_norm = 1.0,
-             .clip = clip_scope::per_model,
-             .clip_dense = detail::dense_clipping::after_sum}
+             .clip = local_clipping::per_model,
+             .clip_dense = local_clipping::after_sum}
              .bind(tensors)),
         "local_clipping: dense is after_sum and scope per_model; the norm of the model is not "
-        "known when the first tensor is summed: use clip_scope::per_tensor",
+        "known when the first tensor is summed: use local_clipping::per_tensor",
         invalid_option);
-    const dgc options{.clip_norm = 1.0, .clip_dense = detail::dense_clipping::after_sum};
+    const dgc options{.clip_norm = 1.0, .clip_dense = local_clipping::after_sum};
     auto state = options.bind(tensors);
     state.begin_round({});
     bytes message;
@@ -121,7 +121,7 @@ TEST_CASE("DGC: clipping after the sum where nothing is summed -> refused by nam
     run_in_process(2, [&](in_process& transport) {
         const parameter_server served{sgd{}, asynchronous{}, no_compensation{}, options};
         CHECK_THROWS_WITH_AS(served.bind(tensors, transport),
-                             doctest::Contains("use dense_clipping::before_sum, or all_reduce"),
+                             doctest::Contains("use local_clipping::before_sum, or all_reduce"),
                              invalid_option);
     });
 }
@@ -130,8 +130,7 @@ TEST_CASE("DGC: default clipping -> the configuration's text is as before") {
     CHECK(detail::description{}.add("clipping", local_clipping{.norm = 2.0}).text() ==
           "clipping = local_clipping\nclipping.norm = 2\nclipping.scope = per_tensor\n");
     CHECK(detail::description{}
-              .add("clipping",
-                   local_clipping{.norm = 2.0, .dense = detail::dense_clipping::after_sum})
+              .add("clipping", local_clipping{.norm = 2.0, .dense = local_clipping::after_sum})
               .text()
               .ends_with("clipping.dense = after_sum\n"));
 }

@@ -39,17 +39,16 @@ floats decoded(State& state, const tensor& t, const bytes& message) {
     return sum;
 }
 
-double norm_of(std::span<const float> x, detail::bucket_norm norm) {
+double norm_of(std::span<const float> x, qsgd::norms norm) {
     double squares = 0.0, most = 0.0;
     for (const float v : x) {
         squares += double{v} * v;
         most = std::max(most, std::abs(double{v}));
     }
-    return norm == detail::bucket_norm::euclidean ? std::sqrt(squares) : most;
+    return norm == qsgd::euclidean ? std::sqrt(squares) : most;
 }
 
-constexpr detail::bucket_norm norms[] = {detail::bucket_norm::euclidean,
-                                         detail::bucket_norm::maximum};
+constexpr qsgd::norms norms[] = {qsgd::euclidean, qsgd::maximum};
 
 }  // namespace
 
@@ -60,7 +59,7 @@ TEST_CASE("the mean of many messages is the gradient, and their variance the one
     floats g = testing::normal_values(n, 11);
     for (std::size_t i = 0; i < g.size(); i += 7) g[i] *= 0.01f;
     for (const std::int64_t bits : {2, 4, 8})
-        for (const detail::bucket_norm norm : norms) {
+        for (const qsgd::norms norm : norms) {
             auto state =
                 qsgd{.bits = bits, .bucket = bucket, .norm = norm, .seed = 5}.bind(tensors);
             std::vector<double> sum(g.size());
@@ -88,7 +87,7 @@ TEST_CASE("the mean of many messages is the gradient, and their variance the one
                     CHECK(std::abs(sum[start + i] / draws - part[i]) < off);
                 }
                 const auto d = static_cast<double>(part.size());
-                const double length = norm_of(part, detail::bucket_norm::euclidean);
+                const double length = norm_of(part, qsgd::euclidean);
                 bound += std::min(d / (levels * levels), std::sqrt(d) / levels) * length * length;
             }
             CHECK(squares / draws == doctest::Approx(variance).epsilon(0.05));
@@ -135,7 +134,7 @@ TEST_CASE("values that are steps of their bucket come back but for rounding to f
     floats g(512);
     for (std::size_t i = 0; i < g.size(); ++i) g[i] = static_cast<float>(i % 15) - 7.0f;
     const layout tensors = of_size(512);
-    auto state = qsgd{.bits = 4, .norm = detail::bucket_norm::maximum}.bind(tensors);
+    auto state = qsgd{.bits = 4, .norm = qsgd::maximum}.bind(tensors);
     const floats back = decoded(state, tensors[0], encoded(state, tensors[0], g, 0));
     for (std::size_t i = 0; i < g.size(); ++i) CHECK(std::abs(back[i] - g[i]) < 1e-6f);
 }
@@ -156,7 +155,7 @@ TEST_CASE("options that cannot be are refused, and gradients that are not finite
                          invalid_option);
     for (const std::int64_t bucket : {-512, 0, 128, 300, 1 << 21})
         CHECK_THROWS_AS(qsgd{.bucket = bucket}.bind(tensors), invalid_option);
-    for (const detail::bucket_norm norm : norms) {
+    for (const qsgd::norms norm : norms) {
         auto state = qsgd{.norm = norm}.bind(tensors);
         floats g(300);
         g[5] = std::numeric_limits<float>::quiet_NaN();

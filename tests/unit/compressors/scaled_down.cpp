@@ -78,7 +78,7 @@ TEST_CASE("what is never further off than nothing on average is made of what may
     };
     check(qsgd{});
     check(qsgd{.bits = 2});  // further off than nothing
-    check(qsgd{.bits = 2, .norm = detail::bucket_norm::maximum});
+    check(qsgd{.bits = 2, .norm = qsgd::maximum});
     check(qsgd{.bits = 8});
     check(terngrad{.clip = all});
     CHECK(of_many(qsgd{.bits = 2}, gradient, 50).error > 1.0);

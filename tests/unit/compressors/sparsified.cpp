@@ -183,8 +183,11 @@ TEST_CASE("what rounding to fp16 takes away stays in memory") {
     layout tensors;
     tensors.add("w", {4, 1});
     const tensor& t = tensors[0];
-    auto worker = sparsified{top_k{.density = 0.5}, residual{}, constant_density{},
-                             local_clipping{}, sparse_message{.values = wire::value_format::fp16}}
+    auto worker = sparsified{top_k{.density = 0.5},
+                             residual{},
+                             constant_density{},
+                             local_clipping{},
+                             {.values = wire::value_format::fp16}}
                       .bind(tensors);
     const std::vector<float> g{1.0f / 3, 1e6f, 0.0f, 0.0f};
     const auto sum = sent(worker, t, g);
@@ -213,7 +216,7 @@ TEST_CASE(
         CHECK(norm(sent(by_tensor, t, part)) == doctest::Approx(limit).epsilon(1e-5));
 
         auto by_model =
-            dgc{.density = 1.0, .mask = false, .clip_norm = 2.0, .clip = clip_scope::per_model}
+            dgc{.density = 1.0, .mask = false, .clip_norm = 2.0, .clip = local_clipping::per_model}
                 .bind(tensors);
         by_model.begin_round({.world_size = workers});
         CHECK(by_model.waits_for_all());
@@ -261,7 +264,7 @@ TEST_CASE("clipping by the model's norm needs every tensor measured first, in ea
     const auto g = testing::normal_values(tensors.size(), 3);
     const auto part = tensors[0].of(std::span<const float>(g));
     auto worker =
-        dgc{.density = 1.0, .clip_norm = 2.0, .clip = clip_scope::per_model}.bind(tensors);
+        dgc{.density = 1.0, .clip_norm = 2.0, .clip = local_clipping::per_model}.bind(tensors);
     bytes message;
     CHECK_THROWS_AS(worker.encode(tensors[0], part, message), invalid_option);
     for (const tensor& t : tensors) {
@@ -290,9 +293,13 @@ TEST_CASE("vectors go dense, without memory, and get their momentum after the su
         for (std::size_t i = 0; i < 12; ++i) velocity[i] = 0.5f * velocity[i] + g[i];
         CHECK(sum == velocity);
     }
-    auto all_sparse = sparsified{top_k{.density = 0.1}, residual{}, constant_density{},
-                                 local_clipping{}, sparse_message{.dense_vectors = false}}
-                          .bind(tensors);
+    auto all_sparse = sparsified{
+        top_k{.density = 0.1},
+        residual{},
+        constant_density{},
+        local_clipping{},
+        {.dense_vectors =
+             false}}.bind(tensors);
     CHECK_FALSE(all_sparse.sums(bias));
     CHECK(entries(sent(all_sparse, bias, testing::normal_values(12, 1))) == 2);
 }
@@ -374,9 +381,11 @@ TEST_CASE("a shared selector may choose more than k: all of it is summed, and no
 }
 
 TEST_CASE("what a memory gave up for a sum is not rounded on the way") {
-    const sparse_message halves{.values = wire::value_format::fp16};
-    const auto small = exchanged(sparsified{random_k{.density = 1.0}, residual{},
-                                            constant_density{}, local_clipping{}, halves},
+    const auto small = exchanged(sparsified{random_k{.density = 1.0},
+                                            residual{},
+                                            constant_density{},
+                                            local_clipping{},
+                                            {.values = wire::value_format::fp16}},
                                  {{1.0f, 60000.0f}, {0x1p-12f, 60000.0f}});
     for (std::size_t rank = 0; rank < 2; ++rank) {
         CHECK(small.moved[rank] == std::vector<float>{-1.0f - 0x1p-12f, -120000.0f});
@@ -463,9 +472,13 @@ TEST_CASE("what has accumulated beyond all numbers is refused, in halves as in f
     layout tensors;
     tensors.add("w", {4, 1});
     for (const auto format : {wire::value_format::fp32, wire::value_format::fp16}) {
-        auto worker = sparsified{top_k{.density = 0.25}, residual{}, constant_density{},
-                                 local_clipping{}, sparse_message{.values = format}}
-                          .bind(tensors);
+        auto worker = sparsified{
+            top_k{.density = 0.25},
+            residual{},
+            constant_density{},
+            local_clipping{},
+            {.values =
+                 format}}.bind(tensors);
         const std::vector<float> g{3e38f, 0.0f, 3e38f, 0.0f};
         sent(worker, tensors[0], g);
         bytes message;
@@ -480,9 +493,11 @@ TEST_CASE("what has accumulated beyond all numbers is refused, in halves as in f
 TEST_CASE("sums travel in the format they were given where nothing is remembered, else as floats") {
     layout tensors;
     tensors.add("w", {1, 2}).add("b", {2}, tensor_kind::bias);
-    const sparse_message halves{.values = wire::value_format::fp16};
-    auto forgetful = sparsified{random_k{.density = 1.0}, no_memory{}, constant_density{},
-                                local_clipping{}, halves}
+    auto forgetful = sparsified{random_k{.density = 1.0},
+                                no_memory{},
+                                constant_density{},
+                                local_clipping{},
+                                {.values = wire::value_format::fp16}}
                          .bind(tensors);
     CHECK(forgetful.payload_format(tensors[0]) == wire::value_format::fp16);
     CHECK(forgetful.payload_format(tensors[1]) == wire::value_format::fp32);
@@ -492,8 +507,11 @@ TEST_CASE("sums travel in the format they were given where nothing is remembered
     for (std::size_t i = 0; i < 2; ++i)
         CHECK(payload[i] == wire::rounded(wire::value_format::fp16, g[i]));
 
-    auto worker = sparsified{random_k{.density = 1.0}, residual{}, constant_density{},
-                             local_clipping{}, halves}
+    auto worker = sparsified{random_k{.density = 1.0},
+                             residual{},
+                             constant_density{},
+                             local_clipping{},
+                             {.values = wire::value_format::fp16}}
                       .bind(tensors);
     CHECK(worker.payload_format(tensors[0]) == wire::value_format::fp32);
     worker.pack(tensors[0], g, payload);

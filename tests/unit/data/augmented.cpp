@@ -16,9 +16,8 @@
 #include "support/allocation_count.hpp"
 
 using sotto::random_stream;
-using sotto::data::augmentation;
 using sotto::data::augmented;
-using sotto::data::example_shape;
+using example_shape = sotto::data::labelled_set::example_shape;
 using sotto::data::labelled_batch;
 using sotto::data::labelled_set;
 using floats = std::vector<float>;

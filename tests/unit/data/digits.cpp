@@ -48,7 +48,7 @@ TEST_CASE("a digit depends on its stream and number alone, not on how many are d
 
 TEST_CASE("digits are 28 x 28 pixels with ink in the middle, and come equally often") {
     const auto set = digits(2000, random_stream{8});
-    CHECK(set.shape() == sotto::data::example_shape{1, 28, 28});
+    CHECK(set.shape() == sotto::data::labelled_set::example_shape{1, 28, 28});
     CHECK(set.classes() == 10);
     std::array<int, 10> times{};
     std::int64_t inside = 0, border = 0;

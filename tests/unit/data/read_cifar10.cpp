@@ -29,7 +29,7 @@ TEST_CASE("read_cifar10 reads files one after another") {
                second = here.write("second", cifar10_file({9}));
     const labelled_set set = read_cifar10({first, second, first});
     CHECK(set.size() == 5);
-    CHECK(set.shape() == sotto::data::example_shape{3, 32, 32});
+    CHECK(set.shape() == sotto::data::labelled_set::example_shape{3, 32, 32});
     CHECK(set.classes() == 10);
     std::vector<std::int32_t> labels;
     for (std::int64_t i = 0; i < set.size(); ++i) {

@@ -28,12 +28,13 @@ TEST_CASE("read_idx reads images and labels, packed or not") {
         for (const auto& label_file : {plain_labels, packed_labels}) {
             const auto set = read_idx(image_file, label_file);
             CHECK(set.size() == 3);
-            CHECK(set.shape() == sotto::data::example_shape{1, 2, 4});
+            CHECK(set.shape() == sotto::data::labelled_set::example_shape{1, 2, 4});
             CHECK(set.label(2) == 2);
             CHECK(set.bytes(1)[0] == 8);
         }
     const auto colour = here.write("colour", idx_file({3, 2, 1, 4}, 24));
-    CHECK(read_idx(colour, plain_labels).shape() == sotto::data::example_shape{2, 1, 4});
+    CHECK(read_idx(colour, plain_labels).shape() ==
+          sotto::data::labelled_set::example_shape{2, 1, 4});
     CHECK(read_idx(here.write("none", idx_file({0, 2, 4}, 0)), here.write("n", idx_file({0}, 0)))
               .size() == 0);
 }
@@ -103,7 +104,7 @@ TEST_CASE("MNIST is read whole") {
     CHECK(train.size() == 60000);
     CHECK(test.size() == 10000);
     CHECK(train.classes() == 10);
-    CHECK(train.shape() == sotto::data::example_shape{1, 28, 28});
+    CHECK(train.shape() == sotto::data::labelled_set::example_shape{1, 28, 28});
     CHECK(train.label(0) == 5);
     CHECK(test.label(0) == 7);
     std::int64_t sum = 0;

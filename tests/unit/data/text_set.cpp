@@ -91,7 +91,7 @@ TEST_CASE("the windows of a text by its length leave no character unread but the
 
 TEST_CASE("split cuts a text in two by position; both parts keep the whole one's vocabulary") {
     std::optional<text_set> text(std::in_place, "abcdefghijklmnopqrst",
-                                 sotto::data::text_windows{.length = 2, .stride = 1});
+                                 sotto::data::text_set::windows{.length = 2, .stride = 1});
     const auto [train, validation] = split(*text, 0.75);
     text.reset();  // the parts share its memory
     CHECK(train.characters() == 15);

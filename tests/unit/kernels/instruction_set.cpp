@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
+using sotto::detail::kernels::instruction_set;
+using sotto::detail::kernels::name_of;
 using sotto::kernels::best_instruction_set;
-using sotto::kernels::instruction_set;
-using sotto::kernels::name_of;
 
 namespace {
 

@@ -102,7 +102,7 @@ TEST_CASE("the largest index is found on every set, at every length and place") 
     sotto::random_stream random(5);
     std::vector<std::uint32_t> indices(80);
     for (auto& index : indices) index = random() >> 1;
-    sotto::testing::on_every_set([&](kernels::instruction_set set) {
+    sotto::testing::on_every_set([&](sotto::detail::kernels::instruction_set set) {
         sotto::testing::at_every_length([&](std::size_t n, std::size_t shift) {
             for (std::size_t at = 0; at < n; at += 5) {
                 auto copy = indices;

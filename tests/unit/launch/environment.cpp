@@ -14,7 +14,7 @@ namespace {
 
 using environment = std::map<std::string, std::string>;
 
-detail::launch::detection detect_in(const environment& all) {
+sotto::detail::launch::detection detect_in(const environment& all) {
     return detect([&](const char* name) -> std::optional<std::string> {
         const auto found = all.find(name);
         return found == all.end() ? std::nullopt : std::optional(found->second);
@@ -80,7 +80,7 @@ const environment speaking_pmix{{"PMIX_RANK", "2"},
 }  // namespace
 
 TEST_CASE("without a launcher a process is one rank of one") {
-    const detail::launch::detection found = detect_in({});
+    const sotto::detail::launch::detection found = detect_in({});
     const placement& place = found.place;
     REQUIRE(found.remarks.size() == 1);
     CHECK(found.remarks[0] ==
@@ -163,7 +163,7 @@ TEST_CASE("a shell that Slurm started is one process, however many tasks there m
 
 TEST_CASE("srun that speaks PMI2 or PMIx still says where rank 0 is") {
     for (const environment& speaks : {environment{}, speaking_pmi2, speaking_pmix}) {
-        const detail::launch::detection found = detect_in(together(srun_on_two, speaks));
+        const sotto::detail::launch::detection found = detect_in(together(srun_on_two, speaks));
         CHECK(found.remarks.empty());
         CHECK(found.place.launcher == "Slurm");
         CHECK(found.place.rank == 2);
@@ -254,7 +254,7 @@ TEST_CASE("detect: MASTER_ADDR with brackets or port -> as SOTTO_ADDRESS") {
 
 TEST_CASE("the innermost launcher counts") {
     CHECK(detect_in(together(open_mpi, slurm)).place.launcher == "Open MPI");
-    const detail::launch::detection both = detect_in(together(torchrun, open_mpi));
+    const sotto::detail::launch::detection both = detect_in(together(torchrun, open_mpi));
     CHECK(both.place.launcher == "torchrun");
     REQUIRE(both.remarks.size() == 1);
     CHECK(both.remarks[0] ==

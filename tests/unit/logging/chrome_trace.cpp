@@ -220,7 +220,7 @@ TEST_CASE("a single worker has no network to draw") {
 TEST_CASE("a trace that is given to fit again goes on; that of a resumed run begins with it") {
     const testing::scratch_folder folder("chrome_trace_again");
     const auto path = folder.path() / "trace.json";
-    const chrome_trace_options three{.first_step = 2, .steps = 3};
+    const chrome_trace::options three{.first_step = 2, .steps = 3};
     chrome_trace trace(path, three);
     made_up_steps steps;
     trace.on_begin(steps.info());

@@ -202,7 +202,7 @@ TEST_CASE("what is read of a run's distances is what a recorder kept") {
     CHECK(read.about.mixing->links.size() == 8);
     CHECK(read.about.mixing->second_singular_value ==
           found.recorded.about.mixing->second_singular_value);
-    const detail::topologies::mixing_graph& graph = *read.about.mixing;
+    const sotto::detail::topologies::mixing_graph& graph = *read.about.mixing;
     CHECK(graph.p == found.recorded.about.mixing->p);
     CHECK(graph.p == doctest::Approx(1.0 - std::pow(graph.second_singular_value, 2.0)));
     CHECK(graph.topology == "ring");

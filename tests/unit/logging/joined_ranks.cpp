@@ -13,6 +13,7 @@
 #include "sotto/strategies/parameter_server/consistency/asynchronous.hpp"
 #include "sotto/strategies/parameter_server.hpp"
 #include "sotto/logging/json_lines.hpp"
+#include "sotto/report/detail/sections/report_advice.hpp"
 #include "sotto/logging/run_recorder.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_simulated.hpp"
@@ -135,7 +136,7 @@ TEST_CASE("runs with a server beside each other are told as much as, and not com
     second.total.bytes_sent *= 1.3;
     CHECK(has(page({first, second}), "<b>1.3\u202f× as much</b> as <b>served</b>"));
     CHECK(has(text, "of gradients that go to a server nothing is"));
-    CHECK_FALSE(detail::reporting::advice_from(std::vector{first, second}, {}));
+    CHECK_FALSE(sotto::detail::reporting::advice_from(std::vector{first, second}, {}));
 }
 
 TEST_CASE("a worker that came again is joined with the others, with all it did") {

@@ -309,7 +309,7 @@ TEST_CASE("a rank of gossip that comes again does not speak of servers") {
     CHECK(written([](progress_bar& bar) {
               bar.on_begin({.steps_at_servers = 7,
                             .epochs = 1,
-                            .mixing = detail::topologies::mixing_graph{}});
+                            .mixing = sotto::detail::topologies::mixing_graph{}});
           }) == "goes on after step 7, with a neighbour's parameters\n");
 }
 

@@ -93,7 +93,8 @@ TEST_CASE("a step of a thinned log stands for those before it, until its epoch t
     log.add(step_of(8));
     CHECK(log.steps == 8);
     CHECK(log.total.bytes_sent == 8 * 48);
-    log.add(run_epoch{.epoch = 1, .step = 10, .seconds = 5.0, .costs = {.bytes_sent = 500}});
+    log.add(run_log::finished_epoch{
+        .epoch = 1, .step = 10, .seconds = 5.0, .costs = {.bytes_sent = 500}});
     CHECK(log.steps == 10);
     CHECK(log.total.bytes_sent == 500);
     CHECK(log.epochs[0].bytes_sent == 500);
@@ -113,7 +114,7 @@ TEST_CASE("a run that is taken up again at an earlier step pays for those steps 
         again.seconds = 0.5 * static_cast<double>(s - 6);
         log.add(again);
     }
-    log.add(run_epoch{
+    log.add(run_log::finished_epoch{
         .epoch = 1, .step = 8, .seconds = 1.0, .costs = {.examples = 16, .bytes_sent = 96}});
     log.end(1.25, false);
     CHECK(log.ended);
@@ -148,14 +149,15 @@ TEST_CASE("the steady state is the last complete epoch; tensors' bytes are its m
         step.tensor_message_bytes = s <= 2 ? before : s == 3 ? after : less;
         log.add(step);
         if (s == 2)
-            log.add(run_epoch{.epoch = 1, .step = 2, .seconds = 1.0, .costs = {.compute = 3.0}});
+            log.add(run_log::finished_epoch{
+                .epoch = 1, .step = 2, .seconds = 1.0, .costs = {.compute = 3.0}});
     }
     CHECK(log.steady().first.compute == 3.0);
     CHECK(log.steady().second == 2);
     CHECK(log.about.tensors[0].message_bytes == 4.0);
     CHECK(log.about.tensors[1].message_bytes == 16.0);
     CHECK(log.tensor_steps == 2);
-    log.add(run_epoch{
+    log.add(run_log::finished_epoch{
         .epoch = 2, .step = 4, .complete = false, .seconds = 2.0, .costs = {.compute = 9.0}});
     CHECK(log.steady().first.compute == 3.0);  // an epoch that ended in the middle is not one
 }
@@ -213,7 +215,7 @@ TEST_CASE("an epoch whose line is missing costs what its steps did") {
             if (steps && (i < 4 || i > 5)) log.add(step(i));
             if (hole && i == 5) log.leave_hole();
             if (i == 8 || (i == 4 && first_line))
-                log.add(run_epoch{
+                log.add(run_log::finished_epoch{
                     .epoch = i / 4, .step = i, .costs = {.examples = 32, .bytes_sent = 400}});
         }
         return log.total.bytes_sent;
@@ -270,7 +272,7 @@ TEST_CASE("what the model was found to be at the end of fit is kept, where no ep
     run_log log;
     log.begin(two_tensors());
     log.add(step_of(1));
-    log.add(run_epoch{.epoch = 1, .step = 1, .seconds = 1.0, .loss = 2.0});
+    log.add(run_log::finished_epoch{.epoch = 1, .step = 1, .seconds = 1.0, .loss = 2.0});
     log.end(1.5, true, found);
     REQUIRE(log.epochs.size() == 1);  // stopped after an epoch that was not evaluated
     CHECK(log.last_evaluated()->evaluated->accuracy == 0.75);
@@ -307,17 +309,17 @@ TEST_CASE("from where on no loss was finite is known to the step, however points
     CHECK(log.not_finite_from == 0);
     const auto last = 3 * static_cast<std::int64_t>(run_log::points_max);
     for (std::int64_t s = 3; s <= last; ++s) log.add(step_of(s, s < 5001 ? 1.0 : nan));
-    log.add(run_epoch{.epoch = 1, .step = last, .loss = nan});
+    log.add(run_log::finished_epoch{.epoch = 1, .step = last, .loss = nan});
     CHECK(log.not_finite_from == 5001);
     log.begin(two_tensors(5000));
     CHECK(log.not_finite_from == 0);
 
     run_log thin;  // lines of epochs alone
     thin.begin(two_tensors());
-    thin.add(run_epoch{.epoch = 1, .step = 10, .loss = 1.0});
-    thin.add(run_epoch{.epoch = 2, .step = 20, .loss = nan});
+    thin.add(run_log::finished_epoch{.epoch = 1, .step = 10, .loss = 1.0});
+    thin.add(run_log::finished_epoch{.epoch = 2, .step = 20, .loss = nan});
     CHECK(thin.not_finite_from == 20);
-    thin.add(run_epoch{.epoch = 3, .step = 30, .loss = 1.0});
+    thin.add(run_log::finished_epoch{.epoch = 3, .step = 30, .loss = 1.0});
     CHECK(thin.not_finite_from == 0);
 }
 
@@ -327,7 +329,7 @@ TEST_CASE("computing is what is neither compressing nor waiting, of a step of th
     log.begin(two_tensors());
     log.add(step_of(1));
     CHECK(computing_seconds(log) == 0.25);
-    log.add(run_epoch{
+    log.add(run_log::finished_epoch{
         .epoch = 1,
         .step = 2,
         .costs = {.load = 1.0, .compute = 2.0, .compress = 32.0, .wait = 64.0, .apply = 4.0}});

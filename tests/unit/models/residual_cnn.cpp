@@ -116,7 +116,7 @@ TEST_CASE("residual_cnn learns a batch by heart, to the same bits every time") {
 
 TEST_CASE("residual_cnn describes its layers, and refuses options below 1") {
     const auto options = [](std::int64_t blocks, std::int64_t width) {
-        return sotto::models::residual_cnn_options{.blocks = blocks, .width = width};
+        return sotto::models::residual_cnn<>::options{.blocks = blocks, .width = width};
     };
     CHECK_THROWS_WITH_AS((residual_cnn{options(0, 16)}),
                          "residual_cnn: blocks is 0; expected 1 to 2147483647",

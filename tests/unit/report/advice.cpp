@@ -421,9 +421,10 @@ both measure_both(int layers, double rate, double latency) {
         CHECK(c.real.compress_seconds == Approx(step.way.compress_seconds).epsilon(1e-3));
         c.predicted = step.step_seconds;
         c.without_exchange = found.compute_seconds + step.way.compress_seconds;
-        MESSAGE(layers << " layers, " << detail::reporting::bandwidth(rate) << ", " << step.way.name
-                       << ": " << detail::reporting::seconds(c.predicted) << " predicted, "
-                       << detail::reporting::seconds(c.real.step_seconds) << " measured");
+        MESSAGE(layers << " layers, " << sotto::detail::reporting::bandwidth(rate) << ", "
+                       << step.way.name << ": " << sotto::detail::reporting::seconds(c.predicted)
+                       << " predicted, " << sotto::detail::reporting::seconds(c.real.step_seconds)
+                       << " measured");
     }
     // Advice of a tenth and more is right on the measured steps, too.
     const double gain = out.dense.real.step_seconds / out.sparse.real.step_seconds;

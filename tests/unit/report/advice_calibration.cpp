@@ -81,8 +81,8 @@ detail::way_to_send check(const char* name, const Compressor& compressor, std::i
 }
 
 auto top(double density, wire::value_format values) {
-    return sparsified{top_k{density}, residual{}, constant_density{}, local_clipping{},
-                      sparse_message{.values = values}};
+    return sparsified{
+        top_k{density}, residual{}, constant_density{}, local_clipping{}, {.values = values}};
 }
 
 constexpr auto whole = wire::value_format::fp32, half = wire::value_format::fp16;

@@ -140,7 +140,7 @@ TEST_CASE("a report that cannot be written any more ends no training, and comes 
     const std::filesystem::path path = folder / "report.html";
     static std::vector<detail::write_failure> complaints;
     complaints.clear();
-    const html_report_options options{
+    const html_report::options options{
         .every_epochs = 1,
         .on_failure = [](const detail::write_failure& failure) { complaints.push_back(failure); }};
     const layout nothing;

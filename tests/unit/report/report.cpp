@@ -1,3 +1,4 @@
+#include "sotto/report/detail/sections/report_curves.hpp"
 #include "sotto/report/report.hpp"
 
 #include <doctest/doctest.h>
@@ -62,12 +63,12 @@ TEST_CASE("text from outside stays text") {
     CHECK_FALSE(has(text, "<script"));
     CHECK_FALSE(has(text, "\xff"));
     CHECK_FALSE(has(text, "\x01"));
-    CHECK(detail::reporting::escaped("a<b>&\"'") == "a&lt;b&gt;&amp;&quot;&#39;");
-    CHECK(detail::reporting::escaped("é\xc3") == "é\xef\xbf\xbd");
-    CHECK(detail::reporting::escaped("a\tb\nc") == "a\tb\nc");
+    CHECK(sotto::detail::reporting::escaped("a<b>&\"'") == "a&lt;b&gt;&amp;&quot;&#39;");
+    CHECK(sotto::detail::reporting::escaped("é\xc3") == "é\xef\xbf\xbd");
+    CHECK(sotto::detail::reporting::escaped("a\tb\nc") == "a\tb\nc");
     for (const char* const acts : {"\x1b", "\x7f", "\xc2\x9b", "\u202e", "\u2028", "\xc0\xaf"})
-        CHECK(detail::reporting::escaped(acts).starts_with("\ufffd"));
-    CHECK(detail::reporting::escaped(std::string(5000, 'x'), 10) == "xxxxxxxxxx…");
+        CHECK(sotto::detail::reporting::escaped(acts).starts_with("\ufffd"));
+    CHECK(sotto::detail::reporting::escaped(std::string(5000, 'x'), 10) == "xxxxxxxxxx…");
 }
 
 TEST_CASE("how good ranks' own models are is told and drawn beside the mean of all") {
@@ -79,7 +80,7 @@ TEST_CASE("how good ranks' own models are is told and drawn beside the mean of a
     };
     const run_log mean = made_up("gossip", 100, 1.0, 0.9);
     run_log own = mean;
-    for (run_epoch& e : own.epochs)
+    for (run_log::finished_epoch& e : own.epochs)
         e.evaluated->own = detail::own_evaluations{{0.5, 0.6, 0.7}, {0.65, 0.72, 0.775}};
     const std::string text = page({own});
     CHECK(fault_of(text) == "");
@@ -107,7 +108,8 @@ TEST_CASE("runs without anything to draw are reported nonetheless") {
     diverged.begin({.world_size = 2});
     for (std::int64_t s = 1; s <= 3; ++s)
         diverged.add(run_log::step{.number = s, .loss = s == 1 ? 1e308 : nan});
-    diverged.add(run_epoch{.epoch = 1, .step = 3, .loss = nan, .evaluated = evaluation{nan, 0.0}});
+    diverged.add(run_log::finished_epoch{
+        .epoch = 1, .step = 3, .loss = nan, .evaluated = evaluation{nan, 0.0}});
     const std::string text = page({diverged, begun});
     CHECK(fault_of(text) == "");
     CHECK_FALSE(has(text, "nan"));
@@ -131,7 +133,7 @@ TEST_CASE("remarks, early ends and a link are in the report") {
 
 TEST_CASE("a run is compared with whole gradients of as many workers on the same tensors") {
     const auto dense_of = [](std::vector<run_log> runs, std::size_t i) {
-        const run_log* found = detail::reporting::dense_beside(runs, runs[i]);
+        const run_log* found = sotto::detail::reporting::dense_beside(runs, runs[i]);
         return found ? found - runs.data() : -1;
     };
     run_log one_worker = made_up("alone", 40, 1.0, 0.9), other = made_up("other", 40, 1.0, 0.9),
@@ -155,7 +157,7 @@ TEST_CASE("a run is compared with whole gradients of as many workers on the same
     run_log eight = sparse;
     eight.about.world_size = 8;
     const std::vector<run_log> runs{one_worker, eight, sparse, dense};
-    const auto found = detail::reporting::advice_from(runs, {});
+    const auto found = sotto::detail::reporting::advice_from(runs, {});
     REQUIRE(found);
     CHECK(found->world_size == 4);
     REQUIRE(found->steps.size() == 2);
@@ -197,14 +199,15 @@ TEST_CASE("a curve goes on where its run went on, and breaks where steps were do
         run_log::start again = run.about;
         again.steps_before = steps_before;
         run.begin(std::move(again));
-        run_epoch next = run.epochs[known - 1];
+        run_log::finished_epoch next = run.epochs[known - 1];
         next.step = next_epoch_ends;
         run.add(next);
-        const detail::reporting::measure accuracy{
-            "Accuracy", [](const run_epoch& e) { return std::optional(e.evaluated->accuracy); },
+        const sotto::detail::reporting::measure accuracy{
+            "Accuracy",
+            [](const run_log::finished_epoch& e) { return std::optional(e.evaluated->accuracy); },
             false, true};
-        const std::string drawn = detail::reporting::drawn(std::span(&run, 1), accuracy,
-                                                           detail::reporting::against::steps);
+        const std::string drawn = sotto::detail::reporting::drawn(
+            std::span(&run, 1), accuracy, sotto::detail::reporting::against::steps);
         std::size_t pieces = 0;
         for (std::size_t at = 0; (at = drawn.find("class=\"l", at)) != drawn.npos; ++at) ++pieces;
         return pieces;
@@ -232,7 +235,7 @@ TEST_CASE("a run of which a part is not known is not set beside others") {
 TEST_CASE("a model without labels is told by its loss, not as right in 0 % of all cases") {
     std::vector<run_log> runs{made_up("dense", 40, 1.0, 0.9), made_up("dgc", 40, 0.05, 0.9)};
     for (run_log& run : runs)
-        for (run_epoch& e : run.epochs)
+        for (run_log::finished_epoch& e : run.epochs)
             e.evaluated->accuracy = std::numeric_limits<double>::quiet_NaN();
     const std::string text = page(runs), alone = page({runs[0]});
     CHECK(has(text, "loss on unseen data"));
@@ -251,11 +254,11 @@ TEST_CASE("a run that diverges is seen to: its curve breaks off, and a remark sa
     for (std::int64_t s = 1; s <= 6; ++s) {
         log.add(run_log::step{.number = s, .seconds = double(s), .loss = s <= 4 ? double(s) : nan});
         if (s % 2 == 0)
-            log.add(run_epoch{.epoch = s / 2,
-                              .step = s,
-                              .seconds = double(s),
-                              .loss = s <= 4 ? double(s) : nan,
-                              .evaluated = evaluation{s <= 4 ? 1.0 : nan, 0.5, 1}});
+            log.add(run_log::finished_epoch{.epoch = s / 2,
+                                            .step = s,
+                                            .seconds = double(s),
+                                            .loss = s <= 4 ? double(s) : nan,
+                                            .evaluated = evaluation{s <= 4 ? 1.0 : nan, 0.5, 1}});
     }
     const std::string text = page({log});
     CHECK(has(text,
@@ -264,17 +267,18 @@ TEST_CASE("a run that diverges is seen to: its curve breaks off, and a remark sa
     CHECK(fault_of(text) == "");
 
     // What cannot be drawn interrupts the line, also where it is thinned.
-    std::vector<detail::reporting::dot> points;
+    std::vector<sotto::detail::reporting::dot> points;
     for (int i = 0; i < 10'000; ++i)
         points.push_back({double(i), i / 100 % 10 == 5 ? nan : double(i % 7)});
-    detail::reporting::chart c("", detail::reporting::axis_from_zero(10'000), "",
-                               detail::reporting::linear_axis(0, 7));
-    c.line(detail::reporting::thinned(points, 1000), 0, detail::reporting::chart::weight::normal);
+    sotto::detail::reporting::chart c("", sotto::detail::reporting::axis_from_zero(10'000), "",
+                                      sotto::detail::reporting::linear_axis(0, 7));
+    c.line(sotto::detail::reporting::thinned(points, 1000), 0,
+           sotto::detail::reporting::chart::weight::normal);
     const std::string svg = c.svg("");
     const std::string path = svg.substr(svg.find("class=\"l c0\""));
     const std::string drawn = path.substr(0, path.find("/>"));
     CHECK(std::count(drawn.begin(), drawn.end(), 'M') == 11);  // pieces between ten gaps
-    CHECK(detail::reporting::thinned(points, 1000).size() <= 1500);
+    CHECK(sotto::detail::reporting::thinned(points, 1000).size() <= 1500);
 }
 
 TEST_CASE("a log that was ended by force, beside a run that has ended, reloads nothing") {

@@ -79,7 +79,7 @@ std::vector<left> train_groups(int ranks, const Strategy& strategy, std::int64_t
 
 auto taught_in(const scratch_folder& folder, codistillation_groups groups, double weight = 1.0) {
     return codistillation{inner, forward_kl{},
-                          checkpoint_exchange<>{.folder = folder.path(), .in_background = false},
+                          checkpoint_exchange{.folder = folder.path(), .in_background = false},
                           groups, constant_weight{weight}};
 }
 

@@ -720,8 +720,7 @@ TEST_CASE("pairs bring ranks together that pull apart, and count offers and answ
 
 TEST_CASE("a rank without data mixes, and optimizers that wait for the whole gradient do so") {
     exercise work{.length = epochs{2}, .own = {0, 16, 8, 3}};
-    const auto left =
-        train(4, gossip{clipped{momentum_sgd{}, by_norm{1.0}}, topologies::ring{}}, work);
+    const auto left = train(4, gossip{clipped{momentum_sgd{}, 1.0}, topologies::ring{}}, work);
     CHECK(left[0].parameters != left[1].parameters);
     const auto still = train(4, gossip{sgd{.learning_rate = 0.0}, topologies::ring{}}, work);
     CHECK(left[0].parameters != still[0].parameters);

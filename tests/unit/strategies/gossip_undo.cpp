@@ -33,7 +33,7 @@ struct fails_between_rounds {
         controller_state<Inner> by;
         int failures = 0;
 
-        consensus_measure needs(const round_info& where) const { return by.needs(where); }
+        consensus_reading::measure needs(const round_info& where) const { return by.needs(where); }
         bool wants_mean(const round_info& where) const {
             return detail::controlling::wants_mean(by, where);
         }

@@ -369,10 +369,10 @@ TEST_CASE("NoLoCo follows its recursion in pairs, and alone where ranks are odd"
 
 TEST_CASE("NoLoCo by messages of whole ways goes where it goes without") {
     const random_pairs pairs{.seed = 4};
-    const local_steps often{.every = 3};
-    const auto whole = pull(local_updates{sgd{.learning_rate = 0.25}, pairs, often}, 5, 18);
+    const auto whole = pull(local_updates{sgd{.learning_rate = 0.25}, pairs, {.every = 3}}, 5, 18);
     const auto found = pull(
-        local_updates{sgd{.learning_rate = 0.25}, compressed_pairs{fp16{}, pairs}, often}, 5, 18);
+        local_updates{sgd{.learning_rate = 0.25}, compressed_pairs{fp16{}, pairs}, {.every = 3}}, 5,
+        18);
     for (std::size_t i = 0; i < 5; ++i)
         for (std::size_t k = 0; k < 8; ++k)
             CHECK(found[i].x[k] == doctest::Approx(whole[i].x[k]).epsilon(2e-3));

@@ -141,8 +141,7 @@ TEST_CASE("transport_exchange: a model is not sent -> its compressor is rolled b
         const int own = world.rank();
         auto exchange =
             transport_exchange{counted_compressor{&found[static_cast<std::size_t>(own)]}}.bind(
-                detail::meeting_place<std::remove_reference_t<decltype(world)>>{
-                    {own, 2}, {1 - own}, {1 - own}, tensors, world, {0, 1}});
+                detail::meeting_place{{own, 2}, {1 - own}, {1 - own}, tensors, world, {0, 1}});
         exchange.begin(0);
         const detail::checkpoint::architecture kind{tensors, layout(), "a model"};
         const auto publish = [&](float value) {

@@ -195,7 +195,7 @@ TEST_CASE("tensors that travel together leave when the last of them is packed") 
 
 TEST_CASE("clipping by the norm of the model sends nothing before all is computed") {
     const dgc clipped{
-        .density = 0.5, .warm_up_epochs = 0, .clip_norm = 1.0, .clip = clip_scope::per_model};
+        .density = 0.5, .warm_up_epochs = 0, .clip_norm = 1.0, .clip = local_clipping::per_model};
     for (const seen_round& seen : on_slow_links(all_reduce{sgd{}, clipped})) {
         check_order(seen);
         CHECK(seen.times[2].ready == 10ms);
@@ -257,7 +257,7 @@ TEST_CASE_TEMPLATE_DEFINE("times are in order, whichever way messages go", S, ti
 TEST_CASE_TEMPLATE_APPLY(times_are_in_order, testing::strategies_of_each_kind);
 
 TEST_CASE("a tensor that is announced twice is refused, whenever it would be sent") {
-    for (const auto scope : {clip_scope::per_tensor, clip_scope::per_model})
+    for (const auto scope : {local_clipping::per_tensor, local_clipping::per_model})
         run_in_process(1, [&](in_process& transport) {
             announces_twice model;
             const dgc compressor{.clip_norm = 1.0, .clip = scope};

@@ -205,8 +205,8 @@ TEST_CASE("what waits is sent when no more comes, also by ranks that never have 
 
 TEST_CASE("in halves nothing is lost either") {
     constexpr std::int64_t n = 700;
-    auto compressor = sparsified{top_k{.density = 0.1}, residual{}, constant_density{},
-                                 local_clipping{}, sparse_message{}};
+    auto compressor =
+        sparsified{top_k{.density = 0.1}, residual{}, constant_density{}, local_clipping{}, {}};
     for (const auto format : {wire::value_format::fp16, wire::value_format::bf16}) {
         compressor.message.values = format;
         for (const int world : {1, 4, 5}) {

@@ -69,15 +69,14 @@ TEST_CASE("singular value: a round that leaves little of differences -> what it 
                 nearly.link(a, b, (1.0 - left) / 4);
                 nearly.link(b, a, (1.0 - left) / 4);
             }
-        CHECK(topologies::second_singular_value(nearly) ==
-              doctest::Approx(left).epsilon(1e-6));
+        CHECK(topologies::second_singular_value(nearly) == doctest::Approx(left).epsilon(1e-6));
     }
 }
 
 TEST_CASE("singular value: a product below rounding -> its value") {
     // 100 rounds of a ring of 4 leave (1/3)^100 of differences, 2e-48.
     const auto ring = topologies::ring{}.bind(4).matrix(0);
-    auto often = topologies::repeated{std::vector(100, ring)};
+    auto often = topologies::repeated(std::vector(100, ring));
     CHECK(topologies::summary_of(often).second_singular_value ==
           doctest::Approx(1.0 / 3.0).epsilon(1e-9));
 }

@@ -72,7 +72,7 @@ TEST_CASE("second singular values and p are those of the literature, to the last
     const auto is_as_in = [](const auto& topology, int size, double lambda, double p) {
         CAPTURE(size);
         auto state = topology.bind(size);
-        const mixing_summary found = summary_of(state);
+        const sotto::detail::topologies::mixing_summary found = summary_of(state);
         CHECK(std::abs(found.second_singular_value - lambda) < 5e-5);
         CHECK(std::abs(found.p() - p) < (p < 0.1 ? 5e-5 : 5e-4));
     };
@@ -276,7 +276,7 @@ TEST_CASE("what is lazy halves links, and has no eigenvalue below 0") {
 TEST_CASE(
     "a summary names period, links and singular value, and what is no mixing matrix is refused") {
     auto ring16 = ring{}.bind(16);
-    const mixing_summary found = summary_of(ring16);
+    const sotto::detail::topologies::mixing_summary found = summary_of(ring16);
     CHECK(found.ranks == 16);
     CHECK(found.period == 1);
     CHECK(found.degree == 2);
@@ -292,13 +292,13 @@ TEST_CASE(
     auto lazily = lazy{random_matching{}}.bind(16);
     CHECK(summary_of(lazily).mean_contraction ==
           doctest::Approx(0.5 + 0.5 * std::sqrt(14.0 / 30.0)));
-    repeated leaning{[] {
+    auto leaning = repeated([] {
         mixing_matrix w(2);
         w.link(0, 1, 0.5);
         return w;
-    }()};
+    }());
     CHECK_THROWS_AS(summary_of(leaning), sotto::invalid_option);
-    repeated at_times_leaning{std::vector{mixing_matrix(2), leaning.matrix(0)}};
+    auto at_times_leaning = repeated(std::vector{mixing_matrix(2), leaning.matrix(0)});
     CHECK_THROWS_WITH(summary_of(at_times_leaning),
                       doctest::Contains("topology: in round 1 row 0 adds up to 1, its column to"));
 }

@@ -361,7 +361,7 @@ TEST_CASE("what is no saved model is refused in a sentence that says what it is"
                                "floats");
 
     counting state;
-    detail::checkpoint::own_state<> kept(folder.path(), "a server", "its options");
+    detail::checkpoint::own_state kept(folder.path(), "a server", "its options");
     REQUIRE(kept.save(state, 3));
     const auto own = folder.path() / detail::checkpoint::file_name(3);
     CHECK(refusal(own) == "'" + own.string() +

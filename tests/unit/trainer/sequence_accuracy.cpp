@@ -40,8 +40,7 @@ TEST_CASE("accuracy on sequences is the share of their positions, however ranks 
     for (const int world : {1, 3})
         sotto::run_in_process(world, [&](auto& transport) {
             auto own = model;
-            sotto::detail::evaluator<decltype(own), std::remove_cvref_t<decltype(transport)>>
-                measure(2, transport);
+            sotto::detail::evaluator<decltype(own)> measure(2, transport);
             for (const sotto::evaluation& found : {measure.shared(own, parameters, text, transport),
                                                    measure.alone(own, parameters, text)}) {
                 CHECK(found.accuracy == accuracy);
@@ -56,8 +55,7 @@ TEST_CASE("a model without labels has a loss, and an accuracy that is no number"
         sotto::run_in_process(world, [&](auto& transport) {
             sotto::testing::number_model model;
             std::vector<float> parameters(static_cast<std::size_t>(model.layout().size()));
-            sotto::detail::evaluator<decltype(model), std::remove_cvref_t<decltype(transport)>>
-                measure(2, transport);
+            sotto::detail::evaluator<decltype(model)> measure(2, transport);
             const sotto::evaluation found =
                 measure.shared(model, parameters, sotto::testing::numbered{5}, transport);
             CHECK(found.loss == 2.0);  // the mean of 0..4

@@ -27,11 +27,16 @@
 #include "sotto/staleness/delay_compensation_adaptive.hpp"
 #include "sotto/strategies/parameter_server.hpp"
 #include "sotto/logging/chrome_trace.hpp"
+#include "sotto/logging/detail/json_line_checks.hpp"
+#include "sotto/logging/detail/json_lines_reader.hpp"
 #include "sotto/logging/joined_ranks.hpp"
 #include "sotto/logging/json_lines.hpp"
 #include "sotto/logging/progress_bar.hpp"
 #include "sotto/logging/read_json_lines.hpp"
 #include "sotto/logging/run_recorder.hpp"
+#include "sotto/logging/server_summary.hpp"
+#include "sotto/report/detail/sections/report_servers.hpp"
+#include "sotto/report/detail/sections/report_timeline.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/remarks.hpp"
 #include "sotto/transports/run_in_process.hpp"
@@ -381,7 +386,7 @@ TEST_CASE("ranks that went, and rounds that a server forgot, are told wherever a
         CHECK(log->losses == report.losses);
         REQUIRE(log->servers.size() == 1);
         CHECK(log->servers.front() == *report.served);
-        const std::string text = detail::reporting::servers_section({log, 1});
+        const std::string text = sotto::detail::reporting::servers_section({log, 1});
         CHECK(has(text, "rank 2 went: silent. rank 0 went: reset; it came again without 5 rounds"));
         CHECK(has(text, "rank 1 went after step 3 (1.5 s): cut; it was there again after step 9"));
         CHECK(has(text, "<th>lost</th>"));
@@ -403,13 +408,13 @@ TEST_CASE("ranks that went, and rounds that a server forgot, are told wherever a
 TEST_CASE("bars stand for several steps where gradients came very late") {
     server_report server = made_up_server();
     server.workers[0].staleness.assign(4096, 1);
-    const detail::reporting::staleness_bars bars(server);
+    const sotto::detail::reporting::staleness_bars bars(server);
     CHECK(bars.each() == 86);
     const std::string svg = bars.svg(server.workers[0]);
     CHECK(has(svg, "0 to 85 steps late: 2.1"));
     std::size_t count = 0;
     for (std::size_t at = 0; (at = svg.find("<rect", at)) != svg.npos; ++at) ++count;
-    CHECK(count <= detail::reporting::staleness_bars::bars_max);
+    CHECK(count <= sotto::detail::reporting::staleness_bars::bars_max);
 }
 
 TEST_CASE("the timeline draws every rank in the time in which all were at work") {
@@ -434,7 +439,7 @@ TEST_CASE("the timeline draws every rank in the time in which all were at work")
         log.end(100.0 * slow, false);
     }
     const run_log run = joined_ranks(ranks);
-    const detail::reporting::timeline_chart chart(run);
+    const sotto::detail::reporting::timeline_chart chart(run);
     CHECK_FALSE(chart.empty());
     CHECK(chart.length() == doctest::Approx(24.0));  // 24 steps of the fast one, 6 of the slow one
     const std::string svg = chart.svg("ranks");
@@ -453,7 +458,8 @@ TEST_CASE("the timeline draws every rank in the time in which all were at work")
 
     // Clocks of machines that were started at other times: each since its own first step.
     for (detail::timed_step& s : ranks[1].timeline.steps) s.began += 1e6;
-    CHECK(detail::reporting::timeline_chart(joined_ranks(ranks)).length() == doctest::Approx(24.0));
+    CHECK(sotto::detail::reporting::timeline_chart(joined_ranks(ranks)).length() ==
+          doctest::Approx(24.0));
 }
 
 TEST_CASE("a trace of a parameter server's worker has one row, of load to apply") {

@@ -75,16 +75,16 @@ struct alone_with_a_server {
     static constexpr bool synchronous = false;
 
     struct state {
-        in_process* through;
+        transport_ref through;
         std::vector<float> gradient{};
         int finished = 0;
 
-        bool serves() const { return through->rank() == through->size() - 1; }
+        bool serves() const { return through.rank() == through.size() - 1; }
         detail::data::share share() const {
             if (serves()) return {0, 0};
-            return {through->rank(), through->size() - 1};
+            return {through.rank(), through.size() - 1};
         }
-        std::int64_t start_group() const { return through->rank(); }
+        std::int64_t start_group() const { return through.rank(); }
         detail::epoch_agreement begin_epoch(const detail::epoch_plan& plan) {
             return {(plan.examples + plan.batch_size - 1) / plan.batch_size, plan.stop != 0};
         }
@@ -99,14 +99,14 @@ struct alone_with_a_server {
             CHECK(static_cast<std::int64_t>(parameters.size()) == number_model().layout().size());
             ++finished;
             if (!serves()) {
-                through->wait(through->send(through->size() - 1, {16, 0, 0}, {}));
+                through.wait(through.send(through.size() - 1, {16, 0, 0}, {}));
                 return;
             }
-            for (int rank = 0; rank < through->size() - 1; ++rank)
-                through->wait(through->receive(any_rank, {16, 0, 0}, {}));
+            for (int rank = 0; rank < through.size() - 1; ++rank)
+                through.wait(through.receive(any_rank, {16, 0, 0}, {}));
         }
     };
-    state bind(const layout&, in_process& through) const { return {&through}; }
+    state bind(const layout&, transport_ref through) const { return {through}; }
 };
 
 template <class T>

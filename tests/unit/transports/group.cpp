@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
-#include "sotto/transports/ballot_transport.hpp"
+#include "sotto/transports/detail/messaging/ballot_transport.hpp"
 #include "sotto/transports/group.hpp"
 #include "sotto/transports/in_process.hpp"
 #include "sotto/transports/metered.hpp"
@@ -38,7 +38,7 @@ public:
     bool agree(bool vote) { return inner_->agree(vote); }
     void withdraw() noexcept { inner_->withdraw(); }
     void fail(std::string_view cause) noexcept { inner_->fail(cause); }
-    void at(occasion now) { inner_->at(now); }
+    void at(peer_failure::occasion now) { inner_->at(now); }
     void reserve(std::int64_t count) { inner_->reserve(count); }
     time_point now() const { return inner_->now(); }
     void charge(work amount) { inner_->charge(amount); }
@@ -48,11 +48,10 @@ private:
     in_process* inner_;
 };
 
-static_assert(ballot_transport<in_process>);
-static_assert(ballot_transport<metered<in_process>>);
-static_assert(ballot_transport<group<in_process>>);
-static_assert(transport<group<without_ballots>> &&
-              !ballot_transport<group<without_ballots>>);
+static_assert(detail::ballot_transport<in_process>);
+static_assert(detail::ballot_transport<metered<in_process>>);
+static_assert(detail::ballot_transport<group>);
+static_assert(transport<without_ballots> && !detail::ballot_transport<without_ballots>);
 
 // Every color forms a group, numbered in the order of the world, whose messages and votes are its
 // own.

@@ -37,7 +37,7 @@ bytes content_of(std::uint64_t number, std::size_t size) {
 
 }  // namespace
 
-static_assert(ballot_transport<packet_transport>);
+static_assert(detail::ballot_transport<packet_transport>);
 static_assert(!tolerant_transport<packet_transport>);  // its library must be drained
 
 TEST_CASE(

@@ -133,8 +133,7 @@ TEST_CASE("messages without content cost what others do, and touch no memory") {
         const detail::simulated_run run = run_simulated(4, {.dead_after = {}}, [&](simulated& t) {
             std::vector<float> memory(real ? 1'000'000 : 0);
             const auto values = real ? std::span<float>(memory) : without_content(1'000'000);
-            collectives::all_reduce<simulated> sum(t, 1'000'000,
-                                                   detail::collectives::algorithm::ring);
+            detail::collectives::all_reduce sum(t, 1'000'000, detail::collectives::algorithm::ring);
             const time_point start = t.now();
             sum.start(values, {1, 0, 0});
             detail::collectives::run(t, sum);
@@ -152,7 +151,7 @@ TEST_CASE("a seed fixes everything that happens") {
         return run_simulated(5, options,
                              [](simulated& t) {
                                  std::vector<float> values(1000, 1.0f);
-                                 collectives::all_reduce<simulated> sum(t, 1000);
+                                 detail::collectives::all_reduce sum(t, 1000);
                                  for (std::uint64_t round = 0; round < 20; ++round) {
                                      t.charge({.flops = 1e8});
                                      sum.start(values, {1, 0, round});

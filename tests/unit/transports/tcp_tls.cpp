@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <openssl/err.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -16,27 +16,10 @@ namespace sotto::detail::checkpoint {
 using digest = std::array<std::byte, 16>;
 
 /// As 32 digits of base 16, in lower case.
-inline std::string hex(const digest& value) {
-    constexpr char digits[] = "0123456789abcdef";
-    std::string text;
-    for (const std::byte b : value) {
-        text += digits[std::to_integer<unsigned>(b >> 4)];
-        text += digits[std::to_integer<unsigned>(b & std::byte{15})];
-    }
-    return text;
-}
+std::string hex(const digest& value);
 
 /// What hex() wrote; nothing for other texts.
-inline std::optional<digest> digest_of_hex(std::string_view text) noexcept {
-    digest value{};
-    if (text.size() != 2 * value.size()) return std::nullopt;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const std::size_t digit = std::string_view("0123456789abcdef").find(text[i]);
-        if (digit == text.npos) return std::nullopt;
-        value[i / 2] = value[i / 2] << 4 | std::byte(digit);
-    }
-    return value;
-}
+std::optional<digest> digest_of_hex(std::string_view text) noexcept;
 
 /// The digest of bytes that come piece by piece: the same as of all of them at once.
 class digester {
@@ -45,28 +28,17 @@ public:
     digester() noexcept { XXH3_128bits_reset(&state_); }
 
     /// Takes the next bytes in.
-    digester& update(byte_view piece) noexcept {
-        if (!piece.empty()) XXH3_128bits_update(&state_, piece.data(), piece.size());
-        return *this;
-    }
+    digester& update(byte_view piece) noexcept;
 
     /// The digest of all bytes so far; more may follow.
-    digest value() const noexcept {
-        XXH128_canonical_t canonical;
-        XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&state_));
-        digest out;
-        for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::byte{canonical.digest[i]};
-        return out;
-    }
+    digest value() const noexcept;
 
 private:
     XXH3_state_t state_;
 };
 
 /// The digest of bytes that are all there.
-inline digest digest_of(byte_view all) noexcept {
-    return digester().update(all).value();
-}
+digest digest_of(byte_view all) noexcept;
 
 /// What a checkpoint ends with.
 struct closing_digests {
@@ -76,3 +48,7 @@ struct closing_digests {
 static_assert(sizeof(closing_digests) == 2 * sizeof(digest));
 
 }  // namespace sotto::detail::checkpoint
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/checkpoint/detail/digest.ipp"
+#endif

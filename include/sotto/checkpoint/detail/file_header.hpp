@@ -1,17 +1,12 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
-
-#include "sotto/core/detail/memory/sort_stably.hpp"
 
 namespace sotto::detail::checkpoint {
 
@@ -70,19 +65,11 @@ inline constexpr std::array<dtype_facts, 15> dtypes{{{"BOOL", 1},
                                                      {"F64", 8}}};
 
 /// As the format spells it: "F32", "BF16", ...
-inline std::string_view name_of(dtype type) noexcept {
-    return dtypes[static_cast<std::size_t>(type)].name;
-}
+std::string_view name_of(dtype type) noexcept;
 /// Bytes of one element.
-inline std::int64_t bytes_of_element(dtype type) noexcept {
-    return dtypes[static_cast<std::size_t>(type)].bytes;
-}
+std::int64_t bytes_of_element(dtype type) noexcept;
 /// The type that the format spells so; nothing for other texts.
-inline std::optional<dtype> dtype_named(std::string_view name) noexcept {
-    for (std::size_t i = 0; i < dtypes.size(); ++i)
-        if (dtypes[i].name == name) return static_cast<dtype>(i);
-    return std::nullopt;
-}
+std::optional<dtype> dtype_named(std::string_view name) noexcept;
 
 /// A tensor of a file: its elements are bytes begin..end-1 of the data, row-major, little endian.
 struct tensor_entry {
@@ -122,11 +109,7 @@ struct file_header {
     std::int64_t file_bytes() const noexcept { return data_begin + data_bytes(); }
 
     /// The text under this name; null if there is none.
-    const std::string* metadata_named(std::string_view name) const noexcept {
-        for (const auto& [key, value] : metadata)
-            if (key == name) return &value;
-        return nullptr;
-    }
+    const std::string* metadata_named(std::string_view name) const noexcept;
 };
 
 /// Tensors of a header by name.
@@ -134,28 +117,13 @@ struct file_header {
 class entry_index {
 public:
     /// Keeps a reference to the header.
-    explicit entry_index(const file_header& header)
-        : header_(&header), order_(header.tensors.size()) {
-        std::iota(order_.begin(), order_.end(), std::size_t{0});
-        sotto::detail::sort_stably(order_,
-                                   [&](std::size_t a, std::size_t b) { return name(a) < name(b); });
-    }
+    explicit entry_index(const file_header& header);
 
     /// Its number in the order of the data.
-    std::optional<std::size_t> find(std::string_view wanted) const noexcept {
-        const auto found =
-            std::lower_bound(order_.begin(), order_.end(), wanted,
-                             [&](std::size_t a, std::string_view b) { return name(a) < b; });
-        if (found == order_.end() || name(*found) != wanted) return std::nullopt;
-        return *found;
-    }
+    std::optional<std::size_t> find(std::string_view wanted) const noexcept;
 
     /// A tensor whose name another one before it has, if there is one.
-    std::optional<std::size_t> duplicate() const noexcept {
-        for (std::size_t i = 1; i < order_.size(); ++i)
-            if (name(order_[i - 1]) == name(order_[i])) return order_[i];
-        return std::nullopt;
-    }
+    std::optional<std::size_t> duplicate() const noexcept;
 
 private:
     std::string_view name(std::size_t i) const noexcept { return header_->tensors[i].name; }
@@ -165,3 +133,7 @@ private:
 };
 
 }  // namespace sotto::detail::checkpoint
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/checkpoint/detail/file_header.ipp"
+#endif

@@ -1,11 +1,7 @@
 #pragma once
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <concepts>
@@ -13,12 +9,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <memory>
-#include <random>
 #include <string>
 #include <system_error>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "sotto/core/bytes.hpp"
@@ -26,7 +19,7 @@
 #include "sotto/core/detail/files/descriptor.hpp"
 #include "sotto/core/detail/files/file_kind.hpp"
 #include "sotto/core/detail/files/input_file.hpp"
-#include "sotto/core/detail/processes/periodic_task.hpp"
+#include "sotto/core/errors.hpp"
 
 namespace sotto::detail::checkpoint {
 
@@ -105,149 +98,55 @@ class posix_files {
     }
 
 public:
-    std::filesystem::path place(const std::filesystem::path& path, std::error_code& why) {
-        return sotto::detail::replaceable(path, why);
-    }
+    std::filesystem::path place(const std::filesystem::path& path, std::error_code& why);
     /// Not blocking, and no link is followed: what another process left under this name is not
     /// waited for.
-    int create(const std::filesystem::path& path, std::error_code& why) noexcept {
-        sotto::detail::descriptor file = sotto::detail::open_file(
-            path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOFOLLOW);
-        struct ::stat facts {};
-        checked(file ? ::fstat(file.handle(), &facts) : -1, why);
-        if (!why) why = sotto::detail::why_not_regular(facts);
-        return why ? -1 : file.release();
-    }
-    int open(const std::filesystem::path& path, std::error_code& why) noexcept {
-        return sotto::detail::open_regular(path.c_str(), why).release();
-    }
-    std::int64_t write(int file, byte_view out, std::error_code& why) noexcept {
-        return checked(again([&] { return ::write(file, out.data(), out.size()); }), why);
-    }
+    int create(const std::filesystem::path& path, std::error_code& why) noexcept;
+    int open(const std::filesystem::path& path, std::error_code& why) noexcept;
+    std::int64_t write(int file, byte_view out, std::error_code& why) noexcept;
     std::int64_t read(int file, std::int64_t offset, mutable_byte_view in,
-                      std::error_code& why) noexcept {
-        return checked(sotto::detail::uninterrupted(
-                           [&] { return ::pread(file, in.data(), in.size(), offset); }),
-                       why);
-    }
-    std::int64_t size(int file, std::error_code& why) noexcept {
-        struct ::stat facts {};
-        checked(::fstat(file, &facts), why);
-        return why ? 0 : std::int64_t{facts.st_size};
-    }
-    void sync(int file, std::error_code& why) noexcept {
-        checked(again([&] { return ::fsync(file); }), why);
-    }
+                      std::error_code& why) noexcept;
+    std::int64_t size(int file, std::error_code& why) noexcept;
+    void sync(int file, std::error_code& why) noexcept;
     /// Linux has closed the file also where it says EINTR.
-    void close(int file, std::error_code& why) noexcept {
-        const int result = ::close(file);
-        checked(result != 0 && errno == EINTR ? 0 : result, why);
-    }
+    void close(int file, std::error_code& why) noexcept;
     void rename(const std::filesystem::path& from, const std::filesystem::path& to,
-                std::error_code& why) noexcept {
-        std::filesystem::rename(from, to, why);
-    }
-    void remove(const std::filesystem::path& path, std::error_code& why) noexcept {
-        std::filesystem::remove(path, why);
-    }
+                std::error_code& why) noexcept;
+    void remove(const std::filesystem::path& path, std::error_code& why) noexcept;
 
     /// A folder made here is in the folder above it after a loss of power, too.
-    void make_folder(const std::filesystem::path& path, std::error_code& why) {
-        if (path.empty()) return why.clear();
-        const struct ::stat there = sotto::detail::facts_of_path(path.c_str(), why);
-        if (!why && S_ISDIR(there.st_mode)) return;
-        if (!why) why = std::make_error_code(std::errc::not_a_directory);
-        if (why != std::errc::no_such_file_or_directory) return;
-        const std::filesystem::path above = path.parent_path();
-        if (above != path) make_folder(above, why);
-        if (why) return;
-        if (path.filename().empty()) return;  // "folder/": made as "folder"
-        std::filesystem::create_directory(path, why);
-        if (!why) sync_folder(above.empty() ? "." : above, why);
-    }
+    void make_folder(const std::filesystem::path& path, std::error_code& why);
 
     /// Some file systems (CIFS, FUSE, 9p) cannot sync a folder: there is nothing more to be done.
-    void sync_folder(const std::filesystem::path& path, std::error_code& why) noexcept {
-        const int folder = open_folder(path, why);
-        if (why) return;
-        sync(folder, why);
-        if (why == std::errc::invalid_argument || why == std::errc::not_supported) why.clear();
-        ::close(folder);
-    }
+    void sync_folder(const std::filesystem::path& path, std::error_code& why) noexcept;
 
     /// Where a file system has no locks (some network ones), everybody gets one.
-    int lock(const std::filesystem::path& path, std::error_code& why) noexcept {
-        const int folder = open_folder(path, why);
-        if (why) return -1;
-        checked(again([&] { return ::flock(folder, LOCK_EX | LOCK_NB); }), why);
-        if (why == std::errc::operation_would_block) {
-            ::close(folder);
-            return -1;
-        }
-        why.clear();
-        return folder;
-    }
+    int lock(const std::filesystem::path& path, std::error_code& why) noexcept;
     void unlock(int folder) noexcept { ::close(folder); }
 
-    int create_new(const std::filesystem::path& path, std::error_code& why) noexcept {
-        return checked(
-            sotto::detail::open_file(path.c_str(), O_WRONLY | O_CREAT | O_EXCL).release(), why);
-    }
-    void touch(const std::filesystem::path& path, std::error_code& why) noexcept {
-        checked(::utimensat(AT_FDCWD, path.c_str(), nullptr, 0), why);
-    }
+    int create_new(const std::filesystem::path& path, std::error_code& why) noexcept;
+    void touch(const std::filesystem::path& path, std::error_code& why) noexcept;
     /// The file is opened: NFS asks the server then, and believes what it remembers otherwise.
     std::chrono::nanoseconds changed(const std::filesystem::path& path,
-                                     std::error_code& why) noexcept {
-        return changed_at(sotto::detail::open_regular(path.c_str(), why), why);
-    }
+                                     std::error_code& why) noexcept;
     /// That of a new file, which is removed at once.
-    std::chrono::nanoseconds disk_now(const std::filesystem::path& folder, std::error_code& why) {
-        static std::atomic<std::uint64_t> count = 0;
-        const std::filesystem::path probe =
-            folder / (".time-" + std::to_string(::getpid()) + "-" +
-                      std::to_string(std::random_device()()) + "-" + std::to_string(++count));
-        sotto::detail::descriptor file =
-            sotto::detail::open_file(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL);
-        checked(file.handle(), why);
-        const auto present = changed_at(std::move(file), why);
-        std::error_code ignored;
-        if (!why) std::filesystem::remove(probe, ignored);
-        return present;
-    }
-    std::uint64_t identity(const std::filesystem::path& folder, std::error_code& why) noexcept {
-        return sotto::detail::facts_of_path(folder.c_str(), why).st_ino;
-    }
+    std::chrono::nanoseconds disk_now(const std::filesystem::path& folder, std::error_code& why);
+    std::uint64_t identity(const std::filesystem::path& folder, std::error_code& why) noexcept;
     time_point now() const noexcept { return std::chrono::steady_clock::now(); }
     void pause(duration length) const { std::this_thread::sleep_for(length); }
-    std::shared_ptr<void> every(duration period, std::function<void()> task) const {
-        return std::make_shared<sotto::detail::periodic_task>(
-            "checkpoints: a thread that shows that this process lives", period, std::move(task));
-    }
+    std::shared_ptr<void> every(duration period, std::function<void()> task) const;
 
-    std::vector<std::string> list(const std::filesystem::path& path, std::error_code& why) {
-        std::vector<std::string> names;
-        auto entry = std::filesystem::directory_iterator(path, why);
-        while (!why && entry != std::filesystem::directory_iterator()) {
-            names.push_back(entry->path().filename().string());
-            entry.increment(why);
-        }
-        return names;
-    }
+    std::vector<std::string> list(const std::filesystem::path& path, std::error_code& why);
 
 private:
     static std::chrono::nanoseconds changed_at(const sotto::detail::descriptor& file,
-                                               std::error_code& why) noexcept {
-        struct ::stat facts {};
-        if (!why) checked(::fstat(file.handle(), &facts), why);
-        return std::chrono::seconds(facts.st_mtim.tv_sec) +
-               std::chrono::nanoseconds(facts.st_mtim.tv_nsec);
-    }
-    static int open_folder(const std::filesystem::path& path, std::error_code& why) noexcept {
-        return checked(sotto::detail::open_file(path.c_str(), O_RDONLY | O_DIRECTORY).release(),
-                       why);
-    }
+                                               std::error_code& why) noexcept;
+    static int open_folder(const std::filesystem::path& path, std::error_code& why) noexcept;
 };
 static_assert(file_system<posix_files>);
 
 }  // namespace sotto::detail::checkpoint
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/checkpoint/detail/file_system.ipp"
+#endif

@@ -1,20 +1,17 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "sotto/checkpoint/detail/digest.hpp"
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/checkpoint/detail/whole_file.hpp"
 #include "sotto/core/bytes.hpp"
@@ -34,7 +31,6 @@ namespace sotto::detail::checkpoint {
 ///           unfinished file is then removed, and what was in the folder is still there; where only
 ///           the last sync failed the new checkpoint is there too, but may not survive a loss of
 ///           power
-template <file_system Files>
 class file_writer {
 public:
     /// Locks the folder, which is made if it is not there, and begins the file of this step. `keep`
@@ -42,68 +38,23 @@ public:
     /// usable, none counts: damaged ones and newer ones are removed, unreadable ones stay.
     /// `why_not`, if there is one, answers why nothing may be written into the folder, which is
     /// then locked: before the file is begun, and again before it appears.
-    file_writer(Files& files, std::filesystem::path folder, std::int64_t step, std::int64_t keep,
-                std::vector<refused_file> refused = {}, std::function<std::string()> why_not = {})
-        : files_(files),
-          folder_(std::move(folder)),
-          path_(folder_ / file_name(step)),
-          step_(step),
-          keep_(keep),
-          refused_(std::move(refused)),
-          why_not_(std::move(why_not)) {
-        std::error_code why;
-        files_.make_folder(folder_, why);
-        if (why) {
-            fail("make", why);
-            return;
-        }
-        lock_ = files_.lock(folder_, why);
-        if (why == std::errc::resource_unavailable_try_again)
-            problem_ = "cannot write '" + path_.string() +
-                       "': another process is writing a checkpoint into this folder";
-        else if (why)
-            fail("lock", why);
-        if (why) return;
-        locked_ = true;
-        if (!may_write()) return;
-        remove_unfinished();
-        file_.emplace(files_, path_);
-    }
+    file_writer(const disk& files, std::filesystem::path folder, std::int64_t step,
+                std::int64_t keep, std::vector<refused_file> refused = {},
+                std::function<std::string()> why_not = {});
 
     file_writer(const file_writer&) = delete;
     file_writer& operator=(const file_writer&) = delete;
     /// Where `finish` was not called or failed, what was begun is removed.
-    ~file_writer() {
-        file_.reset();
-        unlock();
-    }
+    ~file_writer();
 
     /// The first piece.
-    void write_header(byte_view header) {
-        header_digest_ = digest_of(header);
-        write(header);
-    }
+    void write_header(byte_view header);
 
     /// The next piece.
-    void write(byte_view piece) {
-        digest_.update(piece);
-        if (file_) file_->write(piece);
-    }
+    void write(byte_view piece);
 
     /// The last piece was written; whether all went well.
-    bool finish() {
-        const closing_digests closing{digest_.value(), header_digest_};
-        if (file_) {
-            file_->write(std::as_bytes(std::span(&closing, 1)));
-            if (!file_->ok() || may_write()) {
-                if (file_->finish()) remove_old();
-            } else {
-                file_.reset();
-            }
-        }
-        unlock();
-        return ok();
-    }
+    bool finish();
 
     /// Whether nothing has failed so far.
     bool ok() const noexcept { return problem().empty(); }
@@ -117,46 +68,23 @@ public:
     std::int64_t bytes_written() const noexcept { return file_ ? file_->bytes_written() : 0; }
 
 private:
-    void fail(const char* what, std::error_code why) {
-        problem_ = std::string("cannot ") + what + " the folder of '" + path_.string() +
-                   "': " + why.message();
-    }
+    void fail(const char* what, std::error_code why);
 
-    bool may_write() {
-        const std::string why = why_not_ ? why_not_() : std::string();
-        if (!why.empty()) problem_ = "cannot write '" + path_.string() + "': " + why;
-        return why.empty();
-    }
+    bool may_write();
 
-    void unlock() noexcept {
-        if (std::exchange(locked_, false)) files_.unlock(lock_);
-    }
+    void unlock() noexcept;
 
-    void remove_unfinished() {
-        std::error_code ignored;
-        for (const std::string& name : files_.list(folder_, ignored))
-            if (is_unfinished(name)) files_.remove(folder_ / name, ignored);
-    }
+    void remove_unfinished();
 
     /// A generation too many does no harm: the next attempt removes it.
-    void remove_old() {
-        std::error_code ignored;
-        std::int64_t kept = 0;
-        for (const std::int64_t step : generations(files_, folder_, ignored)) {
-            const auto why = std::ranges::find(refused_, step, &refused_file::step);
-            const bool is_refused = step != step_ && why != refused_.end();
-            if (is_refused && why->kind == refusal::unreadable) continue;
-            if (is_refused || step > step_ || ++kept > keep_)
-                files_.remove(folder_ / file_name(step), ignored);
-        }
-    }
+    void remove_old();
 
-    Files& files_;
+    disk files_;
     std::filesystem::path folder_, path_;
     std::int64_t step_, keep_;
     std::vector<refused_file> refused_;
     std::function<std::string()> why_not_;
-    std::optional<whole_file<Files>> file_;  // once the folder is this writer's
+    std::optional<whole_file> file_;  // once the folder is this writer's
     int lock_ = -1;
     bool locked_ = false;
     digester digest_;
@@ -165,3 +93,7 @@ private:
 };
 
 }  // namespace sotto::detail::checkpoint
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/checkpoint/detail/file_writer.ipp"
+#endif

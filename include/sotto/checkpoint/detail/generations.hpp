@@ -1,8 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <charconv>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -12,7 +9,7 @@
 #include <system_error>
 #include <vector>
 
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 
 namespace sotto::detail::checkpoint {
 
@@ -28,13 +25,7 @@ inline constexpr std::string_view file_suffix = ".safetensors";
 inline constexpr std::string_view unfinished_suffix = ".unfinished";
 
 /// "checkpoint-000000001200.safetensors": names sort as steps do.
-inline std::string file_name(std::int64_t step) {
-    const std::string digits = std::to_string(step);
-    return std::string(file_prefix)
-        .append(12 - std::min<std::size_t>(digits.size(), 12), '0')
-        .append(digits)
-        .append(file_suffix);
-}
+std::string file_name(std::int64_t step);
 
 /// Why a checkpoint was not used.
 ///   damaged     its bytes are not those that were written
@@ -50,42 +41,23 @@ struct refused_file {
 };
 
 /// The step of a checkpoint's name; nothing for other names.
-inline std::optional<std::int64_t> step_of(std::string_view name) {
-    if (!name.starts_with(file_prefix) || !name.ends_with(file_suffix)) return std::nullopt;
-    const std::string_view digits =
-        name.substr(file_prefix.size(), name.size() - file_prefix.size() - file_suffix.size());
-    std::int64_t step = 0;
-    const auto [end, why] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-    if (why != std::errc{} || step < 0 || file_name(step) != name) return std::nullopt;
-    return step;
-}
+std::optional<std::int64_t> step_of(std::string_view name);
 
 /// Whether this is the name of a checkpoint that was never completed.
-inline bool is_unfinished(std::string_view name) {
-    return name.ends_with(unfinished_suffix) &&
-           step_of(name.substr(0, name.size() - unfinished_suffix.size())).has_value();
-}
+bool is_unfinished(std::string_view name);
 
 /// The steps of all checkpoints in a folder, the newest first; none where there is no folder.
-template <file_system Files>
-std::vector<std::int64_t> generations(Files& files, const std::filesystem::path& folder,
-                                      std::error_code& why) {
-    std::vector<std::int64_t> steps;
-    for (const std::string& name : files.list(folder, why))
-        if (const auto step = step_of(name)) steps.push_back(*step);
-    if (why == std::errc::no_such_file_or_directory) why.clear();
-    std::sort(steps.rbegin(), steps.rend());
-    return steps;
-}
+std::vector<std::int64_t> generations(const disk& files, const std::filesystem::path& folder,
+                                      std::error_code& why);
 
 /// The newest checkpoint in a folder whose step is none of these; nothing if there is none.
-template <file_system Files>
-std::optional<std::int64_t> foreign_generation(Files& files, const std::filesystem::path& folder,
+std::optional<std::int64_t> foreign_generation(const disk& files,
+                                               const std::filesystem::path& folder,
                                                std::span<const std::int64_t> known,
-                                               std::error_code& why) {
-    for (const std::int64_t step : generations(files, folder, why))
-        if (std::ranges::find(known, step) == known.end()) return step;
-    return std::nullopt;
-}
+                                               std::error_code& why);
 
 }  // namespace sotto::detail::checkpoint
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/checkpoint/detail/generations.ipp"
+#endif

@@ -1,15 +1,12 @@
 #pragma once
 
-#include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 
 namespace sotto::detail::checkpoint {
 
@@ -22,39 +19,23 @@ namespace sotto::detail::checkpoint {
 inline constexpr std::string_view group_prefix = "group-";
 
 /// Where everything of one group lies.
-inline std::filesystem::path group_folder(const std::filesystem::path& folder, int group) {
-    return folder / std::string(group_prefix).append(std::to_string(group));
-}
+std::filesystem::path group_folder(const std::filesystem::path& folder, int group);
 
 /// Where the models of a group are that others read.
-inline std::filesystem::path models_folder(const std::filesystem::path& folder, int group) {
-    return group_folder(folder, group) / "models";
-}
+std::filesystem::path models_folder(const std::filesystem::path& folder, int group);
 
 /// What is locked as long as a group has a writer.
-inline std::filesystem::path writer_folder(const std::filesystem::path& folder, int group) {
-    return group_folder(folder, group) / "writer";
-}
+std::filesystem::path writer_folder(const std::filesystem::path& folder, int group);
 
 /// The group of the name of a group's folder; nothing for other names.
-inline std::optional<int> group_of(std::string_view name) {
-    if (!name.starts_with(group_prefix)) return std::nullopt;
-    const std::string_view digits = name.substr(group_prefix.size());
-    int group = 0;
-    const auto [end, why] = std::from_chars(digits.data(), digits.data() + digits.size(), group);
-    if (why != std::errc{} || group < 0 || std::to_string(group) != digits) return std::nullopt;
-    return group;
-}
+std::optional<int> group_of(std::string_view name);
 
 /// The groups that have a folder in this one, ascending.
-template <file_system Files>
-std::vector<int> groups_in(Files& files, const std::filesystem::path& folder,
-                           std::error_code& why) {
-    std::vector<int> groups;
-    for (const std::string& name : files.list(folder, why))
-        if (const auto group = group_of(name)) groups.push_back(*group);
-    std::ranges::sort(groups);
-    return groups;
-}
+std::vector<int> groups_in(const disk& files, const std::filesystem::path& folder,
+                           std::error_code& why);
 
 }  // namespace sotto::detail::checkpoint
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/checkpoint/detail/group_folders.ipp"
+#endif

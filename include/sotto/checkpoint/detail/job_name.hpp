@@ -1,65 +1,33 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <functional>
 #include <optional>
-#include <random>
 #include <string>
-
-#include "sotto/core/errors.hpp"
 
 namespace sotto::detail::checkpoint {
 
 /// 128 random bits, in hexadecimal.
-inline std::string random_name() {
-    constexpr char digits[] = "0123456789abcdef";
-    std::random_device source;
-    std::string name;
-    while (name.size() < 32) {
-        unsigned value = source();
-        for (int i = 0; i < 8; ++i, value >>= 4) name += digits[value & 15];
-    }
-    return name;
-}
+std::string random_name();
 
 /// Bytes of a job's name at most.
 inline constexpr std::size_t job_bytes_max = 256;
 
 /// Refuses a name that is too long; `whose` option it is.
 ///   errors  invalid_option
-inline void require_job_name(const std::string& whose, const std::string& job) {
-    if (job.size() > job_bytes_max)
-        throw invalid_option(whose + ": job has " + std::to_string(job.size()) +
-                             " bytes; at most " + std::to_string(job_bytes_max) + " are possible");
-}
+void require_job_name(const std::string& whose, const std::string& job);
 
 /// What a job is called, alike on all its ranks and after a restart, by the variables of what
 /// launched it: SOTTO_JOB_NAME, which a person or sotto_launch sets; SLURM_JOB_ID, with
 /// SLURM_STEP_ID where srun started it, which a job that is requeued keeps; TORCHELASTIC_RUN_ID,
 /// unless it is "none". Empty if there is none of them.
-inline std::string job_of_launcher(
-    const std::function<std::optional<std::string>(const char*)>& variable) {
-    if (const auto job = variable("SOTTO_JOB_NAME")) return *job;
-    if (const auto job = variable("SLURM_JOB_ID")) {
-        const auto step = variable("SLURM_STEP_ID");
-        return "slurm " + *job + (step ? "." + *step : "");
-    }
-    if (const auto job = variable("TORCHELASTIC_RUN_ID"); job && *job != "none")
-        return "torchelastic " + *job;
-    return {};
-}
+std::string job_of_launcher(const std::function<std::optional<std::string>(const char*)>& variable);
 
 /// The job that this process belongs to: that of its launcher, else one of its own.
-inline std::string job_of_process() {
-    std::string job = job_of_launcher([](const char* name) -> std::optional<std::string> {
-        const char* const value = std::getenv(name);
-        if (value == nullptr || *value == '\0') return std::nullopt;
-        return value;
-    });
-    if (!job.empty()) return job.substr(0, job_bytes_max);
-    static const std::string alone = "without a launcher, " + random_name();
-    return alone;
-}
+std::string job_of_process();
 
 }  // namespace sotto::detail::checkpoint
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/checkpoint/detail/job_name.ipp"
+#endif

@@ -10,14 +10,11 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "sotto/checkpoint/detail/digest.hpp"
-#include "sotto/checkpoint/detail/file_header.hpp"
 #include "sotto/checkpoint/detail/file_reader.hpp"
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/file_writer.hpp"
 #include "sotto/checkpoint/detail/folder_owner.hpp"
 #include "sotto/checkpoint/detail/format_header.hpp"
@@ -36,19 +33,13 @@ namespace sotto::detail::checkpoint {
 ///           sizes; malformed: no file of the folder is whole; io_failure: none can be used, and
 ///           one cannot be read. Nothing is changed then, unless the disk fails or the file changes
 ///           while it is read
-template <file_system Files = posix_files>
 class own_state {
 public:
     static constexpr const char* format = "sotto.state";  // what the metadata call such files
 
     /// `what`: whose state it is, for errors. `keep`: how many files.
     own_state(std::filesystem::path folder, std::string what, std::string configuration,
-              std::int64_t keep = 2, Files files = {})
-        : files_(std::move(files)),
-          folder_(std::move(folder)),
-          what_(std::move(what)),
-          configuration_(std::move(configuration)),
-          keep_(keep) {}
+              std::int64_t keep = 2, disk files = {});
 
     /// Makes the folder this one's, as folder_owner does, until this ends. Waits while it is not
     /// known whether another owner lives, a minute at most, and calls tell(why) once if it has to.
@@ -64,7 +55,7 @@ public:
         if (!owner_) {
             claimant who;
             if (!job.empty()) who.job = job;
-            owner_ = std::make_unique<folder_owner<Files>>(files_, folder_, std::move(who));
+            owner_ = std::make_unique<folder_owner>(files_, folder_, std::move(who));
         }
         bool has_told = false;
         attempt_each_second(files_, true, [&] {
@@ -79,15 +70,13 @@ public:
         owner_->use(true);
     }
     /// Lets other trainers of this process take the folder over.
-    void rest() noexcept {
-        if (owner_) owner_->use(false);
-    }
+    void rest() noexcept;
 
     /// Fills the state from the newest file that is whole; its step, or nothing where there is
     /// none.
     template <class State>
     std::optional<std::int64_t> restore(State& state) {
-        std::optional<file_reader<Files>> file;
+        std::optional<file_reader> file;
         std::vector<refused_file> refused;
         constexpr auto newest = (std::numeric_limits<std::int64_t>::max)();
         if (!open_newest(files_, folder_, file, refused, newest, &known_)) {
@@ -121,7 +110,7 @@ public:
             may_write = why.empty();
             return why;
         };
-        file_writer<Files> file(files_, folder_, step, keep_, refused_, why_not);
+        file_writer file(files_, folder_, step, keep_, refused_, why_not);
         file.write_header(header);
         for (const auto& f : fields) file.write(f.memory);
         const bool done = file.finish();
@@ -150,59 +139,25 @@ private:
         return all;
     }
 
-    std::int64_t require_ours(const file_reader<Files>& file) const {
-        const auto named = [&](const char* name) -> std::string {
-            const std::string* const found = file.header().metadata_named(name);
-            return found ? *found : "nothing";
-        };
-        require_same(file, "format", named("format"), format);
-        require_same(file, "configuration", named("configuration"), configuration_);
-        const auto step = step_of(file.path().filename().string());
-        require_same(file, "step", named("step"), std::to_string(*step));
-        return *step;
-    }
+    std::int64_t require_ours(const file_reader& file) const;
 
-    void require_same(const file_reader<Files>& file, const char* name, const std::string& found,
-                      const std::string& expected) const {
-        if (found == expected) return;
-        // Of long texts what differs.
-        const auto at = static_cast<std::size_t>(
-            std::mismatch(found.begin(), found.end(), expected.begin(), expected.end()).first -
-            found.begin());
-        const std::size_t from =
-            found.rfind('\n', at) == found.npos ? 0 : found.rfind('\n', at) + 1;
-        const auto line = [&](const std::string& text) {
-            return text.substr((std::min)(from, text.size()),
-                               text.find('\n', (std::min)(at, text.size())) - from);
-        };
-        throw mismatch(what_ + ": '" + file.path().string() + "' has " + name + " '" + line(found) +
-                       "'; expected '" + line(expected) + "'");
-    }
+    void require_same(const file_reader& file, const char* name, const std::string& found,
+                      const std::string& expected) const;
 
-    std::size_t place_of(const file_reader<Files>& file, const field& wanted) const {
-        const auto at = file.find("state/" + wanted.name);
-        const auto size = static_cast<std::int64_t>(wanted.memory.size());
-        const auto refuse = [&](const std::string& found) {
-            throw mismatch(what_ + ": '" + file.path().string() + "' has " + found +
-                           "; expected '" + wanted.name + "' of " + std::to_string(size) +
-                           " bytes");
-        };
-        if (!at) refuse("no '" + wanted.name + "'");
-        const tensor_entry& entry = file.header().tensors[*at];
-        if (entry.type != wanted.type || entry.size_bytes() != size)
-            refuse("'" + wanted.name + "' of " + std::to_string(entry.size_bytes()) + " bytes of " +
-                   std::string(name_of(entry.type)));
-        return *at;
-    }
+    std::size_t place_of(const file_reader& file, const field& wanted) const;
 
-    Files files_;
+    disk files_;
     std::filesystem::path folder_;
     std::string what_, configuration_;
     std::int64_t keep_;
     std::vector<refused_file> refused_;
     std::vector<std::int64_t> known_;  // steps of all checkpoints that are its own
-    std::unique_ptr<folder_owner<Files>> owner_;
+    std::unique_ptr<folder_owner> owner_;
     std::string problem_;
 };
 
 }  // namespace sotto::detail::checkpoint
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/checkpoint/detail/own_state.ipp"
+#endif

@@ -10,25 +10,14 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "sotto/checkpoint/detail/digest.hpp"
-#include "sotto/checkpoint/detail/file_header.hpp"
 #include "sotto/checkpoint/detail/file_reader.hpp"
-#include "sotto/checkpoint/detail/file_system.hpp"
-#include "sotto/checkpoint/detail/file_writer.hpp"
-#include "sotto/checkpoint/detail/format_header.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
-#include "sotto/checkpoint/detail/saved_fields.hpp"
-#include "sotto/checkpoint/detail/sections.hpp"
-#include "sotto/core/bytes.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/core/detail/text/number_text.hpp"
-#include "sotto/kernels/detail/simd/reductions.hpp"
 
 namespace sotto::detail::checkpoint {
 
@@ -39,18 +28,7 @@ struct architecture {
     std::string description{};   // of what names and shapes do not say: activations, classes
 
     /// Two that differ in anything have different ones.
-    digest identity() const {
-        std::string text = description;
-        for (const layout* tensors : {&parameters, &buffers}) {
-            text += '\f';
-            for (const tensor& t : *tensors) {
-                text.append(t.name);
-                for (const std::int64_t extent : t.shape) (text += ' ') += std::to_string(extent);
-                text += '\n';
-            }
-        }
-        return digest_of(std::as_bytes(std::span(text)));
-    }
+    digest identity() const;
 };
 
 /// How another group's model did, lately, on the data of the group that publishes.
@@ -79,44 +57,10 @@ struct published_facts {
 ///           It appears whole or not at all
 ///   cost    the model once, synced; nothing is read
 ///   errors  the answer says what failed, and is empty where nothing did; what was there still is
-template <file_system Files>
-std::string publish_model(Files& files, const std::filesystem::path& folder,
+std::string publish_model(const disk& files, const std::filesystem::path& folder,
                           const architecture& kind, const published_facts& facts,
                           std::span<const float> parameters, std::span<const float> buffers,
-                          std::int64_t keep = 2) {
-    // Fields are for reading into as well, and only read here.
-    const auto fields_of = [](const layout& tensors, std::span<const float> values) {
-        std::vector<sotto::detail::saved_field> fields;
-        const std::span<float> memory(const_cast<float*>(values.data()), values.size());
-        for (const tensor& t : tensors)
-            fields.push_back({t.name, t.shape, dtype::f32, std::as_writable_bytes(t.of(memory))});
-        return fields;
-    };
-    const auto of_parameters = fields_of(kind.parameters, parameters);
-    const auto of_buffers = fields_of(kind.buffers, buffers);
-    const auto written = [](double value) { return sotto::detail::general_text(value, 17); };
-    std::string judged;
-    for (const judgement& one : facts.judged)
-        judged +=
-            (judged.empty() ? "" : " ") + std::to_string(one.group) + ":" + written(one.label_loss);
-    sotto::detail::file_plan plan;
-    plan.note("format", "sotto.model");
-    plan.note("format.version", "1");
-    plan.note("step", std::to_string(facts.step));
-    plan.note("label_loss", written(facts.label_loss));
-    plan.note("group", facts.group);
-    plan.note("architecture", hex(facts.architecture));
-    if (!judged.empty()) plan.note("judged", judged);
-    if (!facts.deal.empty()) plan.note("deal", facts.deal);
-    plan.add("parameters", of_parameters, sotto::detail::digest_of(of_parameters));
-    plan.add(buffers_section(0), of_buffers, sotto::detail::digest_of(of_buffers));
-    file_writer<Files> file(files, folder, facts.step, keep);
-    file.write_header(format_header(plan.finish()));
-    for (const auto* part : {&of_parameters, &of_buffers})
-        for (const auto& field : *part) file.write(field.memory);
-    file.finish();
-    return file.problem();
-}
+                          std::int64_t keep = 2);
 
 /// What a reader found in a folder of published models.
 struct published_model {
@@ -132,80 +76,26 @@ bool read_number(const std::string* text, Number& into) {
 }
 
 /// "GROUP:LOSS GROUP:LOSS"; nothing for other texts.
-inline std::optional<std::vector<judgement>> read_judgements(std::string_view text) {
-    std::vector<judgement> all;
-    while (!text.empty()) {
-        const std::string_view one = text.substr(0, text.find(' '));
-        text.remove_prefix((std::min)(one.size() + 1, text.size()));
-        const std::string group(one.substr(0, one.find(':')));
-        const std::string loss(one.substr((std::min)(group.size() + 1, one.size())));
-        judgement read;
-        if (!read_number(&group, read.group) || !read_number(&loss, read.label_loss))
-            return std::nullopt;
-        all.push_back(read);
-    }
-    return all;
-}
+std::optional<std::vector<judgement>> read_judgements(std::string_view text);
 
 /// What a whole file says it is.
 ///   errors  mismatch: it is no published model, or of a version that is not known here
-template <file_system Files>
-published_facts facts_of(const file_reader<Files>& file) {
-    const file_header& header = file.header();
-    const auto refuse = [&](const char* name, const char* expected) {
-        const std::string* found = header.metadata_named(name);
-        throw mismatch("'" + file.path().string() + "' is no published model: " + name + " is " +
-                       (found ? "'" + *found + "'" : "missing") + "; expected " + expected);
-    };
-    const auto is = [&](const char* name, const char* expected) {
-        const std::string* found = header.metadata_named(name);
-        if (!found || *found != expected) refuse(name, (std::string("'") + expected + "'").c_str());
-    };
-    is("format", "sotto.model");
-    is("format.version", "1");
-    published_facts facts;
-    if (!read_number(header.metadata_named("step"), facts.step)) refuse("step", "a number");
-    if (!read_number(header.metadata_named("label_loss"), facts.label_loss))
-        refuse("label_loss", "a number");
-    if (const std::string* group = header.metadata_named("group")) facts.group = *group;
-    if (const std::string* deal = header.metadata_named("deal")) facts.deal = *deal;
-    if (const std::string* text = header.metadata_named("judged")) {
-        const auto judged = read_judgements(*text);
-        if (!judged) refuse("judged", "groups and losses as 0:1.5 2:1.25");
-        facts.judged = *judged;
-    }
-    const std::string* identity = header.metadata_named("architecture");
-    const auto read = identity ? digest_of_hex(*identity) : std::nullopt;
-    if (!read) refuse("architecture", "32 hexadecimal digits");
-    facts.architecture = *read;
-    return facts;
-}
+published_facts facts_of(const file_reader& file);
 
 /// Whether all floats of a file are numbers.
-template <file_system Files>
-bool is_finite(file_reader<Files>& file) {
-    std::vector<float> values;
-    const auto& tensors = file.header().tensors;
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-        if (tensors[i].type != dtype::f32) continue;
-        values.resize(static_cast<std::size_t>(tensors[i].size_bytes()) / sizeof(float));
-        file.read(i, std::as_writable_bytes(std::span(values)));
-        if (kernels::first_non_finite(values) >= 0) return false;
-    }
-    return true;
-}
+bool is_finite(file_reader& file);
 
 /// What use(file) returns for the newest file of a folder that is whole and newer than step
 /// `after`; nothing where there is none. Newer ones that are damaged or unreadable are in `refused`
 /// then.
-template <file_system Files, class Use>
-auto use_newest(Files& files, const std::filesystem::path& folder, std::int64_t after,
+template <class Use>
+auto use_newest(const disk& files, const std::filesystem::path& folder, std::int64_t after,
                 std::vector<refused_file>& refused, Use use)
-    -> std::optional<std::invoke_result_t<Use&, file_reader<Files>&>> {
-    std::optional<std::invoke_result_t<Use&, file_reader<Files>&>> found;
+    -> std::optional<std::invoke_result_t<Use&, file_reader&>> {
+    std::optional<std::invoke_result_t<Use&, file_reader&>> found;
     for_newest(files, folder, refused, [&](std::int64_t step) {
         if (step == after) return true;
-        file_reader<Files> file(files, folder / file_name(step));
+        file_reader file(files, folder / file_name(step));
         found.emplace(use(file));
         return true;
     });
@@ -219,37 +109,9 @@ auto use_newest(Files& files, const std::filesystem::path& folder, std::int64_t 
 ///   cost    the file is read twice, once to be checked
 ///   errors  mismatch: it is no published model, or of another architecture, naming both;
 ///           io_failure: the folder cannot be listed, or no file is whole and can be read
-template <file_system Files>
-std::optional<published_model> read_published(Files& files, const std::filesystem::path& folder,
-                                              const architecture& kind, std::int64_t after = -1) {
-    std::vector<refused_file> refused;
-    auto newest = use_newest(files, folder, after, refused, [&](file_reader<Files>& file) {
-        published_model found;
-        found.facts = facts_of(file);
-        if (const digest own = kind.identity(); found.facts.architecture != own)
-            throw mismatch("'" + file.path().string() + "' is a model of architecture " +
-                           hex(found.facts.architecture) + "; expected " + hex(own));
-        found.parameters.resize(static_cast<std::size_t>(kind.parameters.size()));
-        found.buffers.resize(static_cast<std::size_t>(kind.buffers.size()));
-        const auto take = [&](const std::string& section, const layout& tensors,
-                              std::span<float> values) {
-            for (const tensor& t : tensors) {
-                const auto which = file.find(section + "/" + t.name);
-                if (!which)
-                    throw mismatch("'" + file.path().string() + "' lacks " + section + "/" +
-                                   t.name);
-                file.read(*which, std::as_writable_bytes(t.of(values)));
-            }
-        };
-        take("parameters", kind.parameters, found.parameters);
-        take(buffers_section(0), kind.buffers, found.buffers);
-        return found;
-    });
-    if (!newest && !refused.empty())
-        throw io_failure("of the models in '" + folder.string() +
-                         "' none is whole: " + refused.front().why);
-    return newest;
-}
+std::optional<published_model> read_published(const disk& files,
+                                              const std::filesystem::path& folder,
+                                              const architecture& kind, std::int64_t after = -1);
 
 /// What is known of the models in a folder, without keeping their weights.
 struct published_survey {
@@ -264,19 +126,10 @@ struct published_survey {
 ///   cost    the newest whole file is read twice, once to be checked, and those that are torn once;
 ///           memory for the largest tensor
 ///   errors  mismatch: it is no published model; io_failure: the folder cannot be listed
-template <file_system Files>
-published_survey survey_published(Files& files, const std::filesystem::path& folder) {
-    std::vector<refused_file> torn;
-    const auto newest = use_newest(files, folder, -1, torn, [](file_reader<Files>& file) {
-        return published_survey{.newest = facts_of(file),
-                                .is_finite = checkpoint::is_finite(file),
-                                .bytes = file.bytes_read()};
-    });
-    published_survey found = newest.value_or(published_survey{});
-    found.torn = std::move(torn);
-    std::error_code why;
-    found.kept = std::ssize(generations(files, folder, why));
-    return found;
-}
+published_survey survey_published(const disk& files, const std::filesystem::path& folder);
 
 }  // namespace sotto::detail::checkpoint
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/checkpoint/detail/published_model.ipp"
+#endif

@@ -8,14 +8,11 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include "sotto/checkpoint/detail/digest.hpp"
 #include "sotto/checkpoint/detail/file_header.hpp"
-#include "sotto/checkpoint/detail/sections.hpp"
 #include "sotto/core/bytes.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/core/visit.hpp"
 
 namespace sotto::detail {
@@ -41,43 +38,14 @@ struct saved_fields {
 class field_visitor {
 public:
     /// Fields that are there are `apart`, as parameters that differ between ranks.
-    explicit field_visitor(saved_fields& to) : to_(&to), names_(std::make_shared<names>()) {
-        for (const saved_field& field : to.apart) names_->insert(field.name);
-    }
+    explicit field_visitor(saved_fields& to);
 
-    void operator()(std::string_view name, std::span<float> values, kept how = kept::alike) const {
-        add({std::string(name),
-             {static_cast<std::int64_t>(values.size())},
-             checkpoint::dtype::f32,
-             std::as_writable_bytes(values)},
-            how);
-    }
-    void operator()(std::string_view name, std::int64_t& count, kept how = kept::alike) const {
-        add({std::string(name),
-             {},
-             checkpoint::dtype::i64,
-             std::as_writable_bytes(std::span(&count, 1))},
-            how);
-    }
-    void operator()(std::string_view name, double& value, kept how = kept::alike) const {
-        add({std::string(name),
-             {},
-             checkpoint::dtype::f64,
-             std::as_writable_bytes(std::span(&value, 1))},
-            how);
-    }
+    void operator()(std::string_view name, std::span<float> values, kept how = kept::alike) const;
+    void operator()(std::string_view name, std::int64_t& count, kept how = kept::alike) const;
+    void operator()(std::string_view name, double& value, kept how = kept::alike) const;
 
 private:
-    void add(saved_field field, kept how) const {
-        if (checkpoint::begins_with_rank(field.name))
-            throw invalid_option("checkpoint: a state shows '" + field.name +
-                                 "'; names that begin as 'rank0/' does are the file's own");
-        if (!names_->insert(field.name).second)
-            throw invalid_option("checkpoint: a state shows two things named '" + field.name +
-                                 "'; one of them would be lost");
-        to_->of_one_world |= how == kept::own;
-        (how == kept::alike ? to_->alike : to_->apart).push_back(std::move(field));
-    }
+    void add(saved_field field, kept how) const;
 
     using names = std::unordered_set<std::string>;
 
@@ -86,44 +54,29 @@ private:
 };
 
 /// The digest of the values of some fields, one after another: that of their section.
-inline checkpoint::digest digest_of(std::span<const saved_field> fields) {
-    checkpoint::digester all;
-    for (const saved_field& field : fields) all.update(field.memory);
-    return all.value();
-}
+checkpoint::digest digest_of(std::span<const saved_field> fields);
 
 /// Lays out a file: sections one after another.
 class file_plan {
 public:
     void add(const std::string& section, std::span<const saved_field> fields,
-             const checkpoint::digest& digest) {
-        if (fields.empty()) return;
-        for (const saved_field& field : fields)
-            place(section + "/" + field.name, field.type, field.shape,
-                  static_cast<std::int64_t>(field.memory.size()));
-        note(checkpoint::digest_key(section), checkpoint::hex(digest));
-    }
+             const checkpoint::digest& digest);
 
-    void note(std::string name, std::string text) {
-        header_.metadata.emplace_back(std::move(name), std::move(text));
-    }
+    void note(std::string name, std::string text);
 
     /// All sections were added.
-    const checkpoint::file_header& finish() {
-        constexpr std::int64_t size = sizeof(checkpoint::closing_digests);
-        place(std::string(checkpoint::digest_name), checkpoint::dtype::u8, {size}, size);
-        return header_;
-    }
+    const checkpoint::file_header& finish();
 
 private:
     void place(std::string name, checkpoint::dtype type, std::vector<std::int64_t> shape,
-               std::int64_t size) {
-        header_.tensors.push_back({std::move(name), type, std::move(shape), end_, end_ + size, 0});
-        end_ += size;
-    }
+               std::int64_t size);
 
     checkpoint::file_header header_;
     std::int64_t end_ = 0;
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/checkpoint/detail/saved_fields.ipp"
+#endif

@@ -1,15 +1,11 @@
 #pragma once
 
-#include <cerrno>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <system_error>
-#include <utility>
 
-#include "sotto/checkpoint/detail/file_system.hpp"
-#include "sotto/checkpoint/detail/generations.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/core/bytes.hpp"
 
 namespace sotto::detail::checkpoint {
@@ -28,25 +24,11 @@ enum class survives : bool { crash, power };
 ///   errors  problem() names the file, what was done with it and the system's reason. The
 ///           unfinished file is then removed; where only the last sync failed the new file is
 ///           there, but may not survive a loss of power
-template <file_system Files>
 class whole_file {
 public:
     /// Begins it, in a folder that is there.
-    whole_file(Files& files, const std::filesystem::path& path, survives what = survives::power)
-        : files_(files), syncs_(what == survives::power) {
-        std::error_code why;
-        path_ = files_.place(path, why);
-        if (why) {
-            fail("replace", path, why);
-            return;
-        }
-        unfinished_ = path_.string() + std::string(unfinished_suffix);
-        file_ = files_.create(unfinished_, why);
-        if (why)
-            fail("create", unfinished_, why);
-        else
-            open_ = created_ = true;
-    }
+    whole_file(const disk& files, const std::filesystem::path& path,
+               survives what = survives::power);
 
     whole_file(const whole_file&) = delete;
     whole_file& operator=(const whole_file&) = delete;
@@ -54,54 +36,17 @@ public:
     ~whole_file() { give_up(); }
 
     /// The next piece.
-    void write(byte_view piece) {
-        while (ok() && !piece.empty()) {
-            std::error_code why;
-            const std::int64_t taken = files_.write(file_, piece, why);
-            if (!why && taken <= 0) why = std::make_error_code(std::errc::io_error);
-            if (why) return fail("write", unfinished_, why);
-            piece = piece.subspan(static_cast<std::size_t>(taken));
-            bytes_ += taken;
-        }
-    }
+    void write(byte_view piece);
 
     /// The last piece was written; whether all went well.
-    bool finish() {
-        std::error_code why;
-        step(
-            "sync", unfinished_,
-            [&] {
-                if (syncs_) files_.sync(file_, why);
-            },
-            why);
-        step(
-            "close", unfinished_,
-            [&] {
-                open_ = false;
-                files_.close(file_, why);
-            },
-            why);
-        step(
-            "rename", unfinished_, [&] { files_.rename(unfinished_, path_, why); }, why);
-        if (ok()) created_ = false;
-        const std::filesystem::path folder = path_.parent_path();
-        step(
-            "sync the folder of", path_,
-            [&] {
-                if (syncs_) files_.sync_folder(folder.empty() ? "." : folder, why);
-            },
-            why);
-        return ok();
-    }
+    bool finish();
 
     /// Whether nothing has failed so far.
     bool ok() const noexcept { return problem_.empty(); }
     /// What failed first, in a sentence; empty if nothing did.
     const std::string& problem() const noexcept { return problem_; }
     /// Whether it failed because the disk, or this user's part of it, is full.
-    bool lacks_room() const noexcept {
-        return why_ == std::errc::no_space_on_device || why_.value() == EDQUOT;
-    }
+    bool lacks_room() const noexcept;
     /// Bytes that were written so far.
     std::int64_t bytes_written() const noexcept { return bytes_; }
 
@@ -113,21 +58,12 @@ private:
         if (why) fail(what, which, why);
     }
 
-    void fail(const char* what, const std::filesystem::path& which, std::error_code why) {
-        problem_ = std::string("cannot ") + what + " '" + which.string() +
-                   "': " + sotto::detail::why_not_replaced(why);
-        why_ = why;
-        give_up();
-    }
+    void fail(const char* what, const std::filesystem::path& which, std::error_code why);
 
     /// What is left of the attempt goes; a failure of that changes nothing.
-    void give_up() noexcept {
-        std::error_code ignored;
-        if (std::exchange(open_, false)) files_.close(file_, ignored);
-        if (std::exchange(created_, false)) files_.remove(unfinished_, ignored);
-    }
+    void give_up() noexcept;
 
-    Files& files_;
+    disk files_;
     std::filesystem::path path_, unfinished_;
     bool syncs_;
     int file_ = -1;
@@ -138,3 +74,7 @@ private:
 };
 
 }  // namespace sotto::detail::checkpoint
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/checkpoint/detail/whole_file.ipp"
+#endif

@@ -6,6 +6,7 @@
 #include "sotto/collectives/detail/planned.hpp"
 #include "sotto/collectives/ring.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail::collectives {
 
@@ -20,13 +21,13 @@ struct all_gather_plan : ring_plan {
 /// again.
 ///   shape   n values in place; before, rank r has part r = owned(n)
 ///   cost    N-1 steps, all values sent but those of one part
-template <transport Transport, class Value = float>
-class all_gather_parts : public planned<Transport, all_gather_plan, Value> {
+template <class Value = float>
+class all_gather_parts : public planned<all_gather_plan, Value> {
 public:
     /// For at most so many values.
-    all_gather_parts(Transport& through, std::int64_t size_max)
-        : planned<Transport, all_gather_plan, Value>(
-              through, all_gather_plan(through.rank(), through.size()), size_max),
+    all_gather_parts(transport_ref through, std::int64_t size_max)
+        : planned<all_gather_plan, Value>(through, all_gather_plan(through.rank(), through.size()),
+                                          size_max),
           rank_(through.rank()),
           world_(through.size()) {}
 

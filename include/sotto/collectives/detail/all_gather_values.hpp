@@ -9,6 +9,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail::collectives {
 
@@ -19,8 +20,8 @@ namespace sotto::detail::collectives {
 ///   cost    N-1 steps around a ring, one value each; no allocation
 ///   errors  invalid_option: `all` has another size; mismatch: another rank's values have another
 ///           size
-template <class Value, transport Transport>
-void all_gather_values(Transport& through, const Value& own, std::span<Value> all, tag label) {
+template <class Value>
+void all_gather_values(transport_ref through, const Value& own, std::span<Value> all, tag label) {
     static_assert(std::is_trivially_copyable_v<Value>,
                   "all_gather_values: values travel as their bytes");
     const int size = through.size(), rank = through.rank();

@@ -1,10 +1,8 @@
 #pragma once
 
-#include <stdexcept>
-
 #include "sotto/collectives/detail/flight.hpp"
-#include "sotto/collectives/detail/native.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail::collectives {
 
@@ -12,49 +10,27 @@ namespace sotto::detail::collectives {
 ///   cost    ceil(log2 N) steps; in each a rank sends one empty message. Or what the transport's
 ///           own barrier costs, where it has one
 ///   source  Hensgen, Finkel, Manber 1988, Two algorithms for barrier synchronization
-template <transport Transport>
 class barrier {
 public:
     /// Borrows the transport.
-    explicit barrier(Transport& through)
-        : through_(&through), distance_(through.size()), transfers_(through, 2) {
-        if constexpr (native_transport<Transport>) native_ = {through, through.native_barrier()};
-    }
+    explicit barrier(transport_ref through);
 
-    void start(tag label) {
-        if constexpr (native_transport<Transport>)
-            if (native_) return native_->start();
-        if (!transfers_.empty()) throw std::logic_error("barrier: started before it was complete");
-        label_ = label;
-        distance_ = 1;
-        post();
-        advance();
-    }
+    void start(tag label);
 
-    bool advance() {
-        if constexpr (native_transport<Transport>)
-            if (native_) return native_->advance();
-        while (transfers_.pop_complete())
-            if (transfers_.empty()) {
-                distance_ *= 2;
-                post();
-            }
-        return transfers_.empty();
-    }
+    bool advance();
 
 private:
-    void post() {
-        const int size = through_->size(), rank = through_->rank();
-        if (distance_ >= size) return;
-        transfers_.push(through_->receive((rank - distance_ + size) % size, label_, {}));
-        transfers_.push(through_->send((rank + distance_) % size, label_, {}));
-    }
+    void post();
 
-    Transport* through_;
+    transport_ref through_;
     tag label_;
     int distance_;
-    flight<Transport> transfers_;
-    typename natives_of<Transport>::barrier native_;
+    flight transfers_;
+    native_collective native_;
 };
 
 }  // namespace sotto::detail::collectives
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/collectives/detail/barrier.ipp"
+#endif

@@ -5,11 +5,11 @@
 #include <span>
 #include <string>
 
-#include "sotto/collectives/detail/native.hpp"
 #include "sotto/collectives/detail/planned.hpp"
 #include "sotto/collectives/tree.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail::collectives {
 
@@ -25,18 +25,17 @@ struct broadcast_plan : tree_plan {
 ///   cost    ceil(log2 N) steps; long messages follow each other in segments: steps overlap;
 ///           or what the transport's own broadcast costs, where it has one, and a copy
 ///   errors  invalid_option: a root that is no rank, and as planned
-template <transport Transport, class Value = float>
+template <class Value = float>
 class broadcast {
-    using by_messages = planned<Transport, broadcast_plan, Value>;
+    using by_messages = planned<broadcast_plan, Value>;
 
 public:
     /// For at most so many values of this root.
-    broadcast(Transport& through, std::int64_t size_max, int root = 0) : size_max_(size_max) {
+    broadcast(transport_ref through, std::int64_t size_max, int root = 0) : size_max_(size_max) {
         const broadcast_plan plan(through.rank(), through.size(), checked(root, through.size()));
-        if constexpr (native_transport<Transport>) {
+        {
             if (size_max >= 0 && size_max <= INT64_MAX / std::int64_t{sizeof(Value)})
-                native_ = {through,
-                           through.native_broadcast(size_max * std::int64_t{sizeof(Value)}, root)};
+                native_ = through.native_broadcast(size_max * std::int64_t{sizeof(Value)}, root);
             if (native_) return;
         }
         messages_.emplace(through, plan, size_max);
@@ -46,20 +45,17 @@ public:
     std::int64_t size_max() const noexcept { return size_max_; }
 
     void start(std::span<Value> values, tag label) {
-        if constexpr (native_transport<Transport>)
-            if (native_) {
-                if (static_cast<std::int64_t>(values.size()) > size_max_)
-                    throw invalid_option("broadcast: " + std::to_string(values.size()) +
-                                         " values, but bound for at most " +
-                                         std::to_string(size_max_));
-                return native_->start(std::as_writable_bytes(values));
-            }
+        if (native_) {
+            if (static_cast<std::int64_t>(values.size()) > size_max_)
+                throw invalid_option("broadcast: " + std::to_string(values.size()) +
+                                     " values, but bound for at most " + std::to_string(size_max_));
+            return native_.start(std::as_writable_bytes(values));
+        }
         messages_->start(values, label);
     }
 
     bool advance() {
-        if constexpr (native_transport<Transport>)
-            if (native_) return native_->advance();
+        if (native_) return native_.advance();
         return messages_->advance();
     }
 
@@ -73,7 +69,7 @@ private:
 
     std::int64_t size_max_;
     std::optional<by_messages> messages_;
-    typename natives_of<Transport>::broadcast native_;
+    native_collective native_;
 };
 
 }  // namespace sotto::detail::collectives

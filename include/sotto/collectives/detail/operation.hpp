@@ -5,6 +5,7 @@
 #include <span>
 
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail::collectives {
 
@@ -30,8 +31,8 @@ concept collective = requires {
 };
 
 /// Blocks until all these operations are complete, whichever order they advance in.
-template <transport Transport, operation... Operations>
-void run(Transport& through, Operations&... operations) {
+template <operation... Operations>
+void run(transport_ref through, Operations&... operations) {
     while (true) {
         const std::uint64_t seen =
             through.activity();  // before looking: what completes meanwhile ends the wait
@@ -43,8 +44,8 @@ void run(Transport& through, Operations&... operations) {
 }
 
 /// The same for operations in a row, such as one for each tensor.
-template <transport Transport, operation Operation>
-void wait_all(Transport& through, std::span<Operation> operations) {
+template <operation Operation>
+void wait_all(transport_ref through, std::span<Operation> operations) {
     while (true) {
         const std::uint64_t seen = through.activity();
         bool complete = true;

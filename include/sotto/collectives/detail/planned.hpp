@@ -20,6 +20,7 @@
 #include "sotto/kernels/detail/simd/arithmetic.hpp"
 #include "sotto/kernels/detail/simd/uninitialised.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/value_format.hpp"
 
 namespace sotto::detail::collectives {
@@ -39,7 +40,7 @@ namespace sotto::detail::collectives {
 ///   errors  start throws invalid_option: more values than were bound; std::logic_error: started
 ///           before it was complete. advance throws mismatch: another rank has another number of
 ///           values; and what the transport does
-template <transport Transport, plan Plan, class Value = float>
+template <plan Plan, class Value = float>
 class planned {
     static_assert(std::is_same_v<Value, float> || !Plan::adds, "planned: only floats are added");
     static constexpr bool floats = std::is_same_v<Value, float>;
@@ -49,10 +50,10 @@ public:
     static constexpr std::int64_t default_segment = 65536;  // values of a segment
 
     /// size_max, format and segment are the same on all ranks. Only floats have other formats.
-    planned(Transport& through, Plan what, std::int64_t size_max,
+    planned(transport_ref through, Plan what, std::int64_t size_max,
             wire::value_format format = wire::value_format::fp32,
             std::int64_t segment = default_segment)
-        : through_(&through),
+        : through_(through),
           plan_(std::move(what)),
           size_max_(size_max),
           format_(format),
@@ -160,7 +161,7 @@ private:
             if (ended->bytes != wire_bytes(part))
                 throw mismatch("collectives: rank " + std::to_string(ended->source) + " sent " +
                                std::to_string(ended->bytes) + " bytes where rank " +
-                               std::to_string(through_->rank()) + " expected " +
+                               std::to_string(through_.rank()) + " expected " +
                                std::to_string(wire_bytes(part)) +
                                ": they were started with different numbers of values");
             apply(part, arrived_.now.how, arrived_slot_);
@@ -179,7 +180,7 @@ private:
             const step& now = receiving_.now;
             const range part = next_segment(receiving_, now.in);
             if (now.how == arrival::replace && still_to_send(part, receiving_.index)) break;
-            receives_.push(through_->receive(now.from, label_, landing(part, now.how)));
+            receives_.push(through_.receive(now.from, label_, landing(part, now.how)));
             receiving_slot_ = (receiving_slot_ + 1) % window;
             receiving_.done += part.size();
             settle(receiving_, incoming);
@@ -193,7 +194,7 @@ private:
         while (sending_.index < steps_ && !sends_.full()) {
             const range part = next_segment(sending_, sending_.now.out);
             if (still_to_arrive(part)) break;
-            sends_.push(through_->send(sending_.now.to, label_, packed(part)));
+            sends_.push(through_.send(sending_.now.to, label_, packed(part)));
             sent_[sending_slot_] = part;
             sending_slot_ = (sending_slot_ + 1) % window;
             sending_.done += part.size();
@@ -266,7 +267,7 @@ private:
         if constexpr (floats) {
             const double n = static_cast<double>(part.size());
             if (how != arrival::replace || halved())
-                through_->charge({.flops = n, .bytes = halved() ? 10.0 * n : 12.0 * n});
+                through_.charge({.flops = n, .bytes = halved() ? 10.0 * n : 12.0 * n});
             if (!has_content(values_)) return;
             const std::span<float> values = of(part);
             if (how == arrival::replace) {
@@ -294,7 +295,7 @@ private:
         (void)sotto::wire::read_values(format_, from, to).value("collectives");
     }
 
-    Transport* through_;
+    transport_ref through_;
     Plan plan_;
     std::int64_t size_max_;
     wire::value_format format_;
@@ -311,8 +312,8 @@ private:
     std::vector<float> widened_;
     std::array<bytes, window> leaving_;
     bytes rounded_;
-    flight<Transport> sends_;  // last: they are ended before the memory above goes
-    flight<Transport> receives_;
+    flight sends_;  // last: they are ended before the memory above goes
+    flight receives_;
 };
 
 }  // namespace sotto::detail::collectives

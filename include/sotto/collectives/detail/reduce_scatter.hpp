@@ -6,6 +6,7 @@
 #include "sotto/collectives/detail/planned.hpp"
 #include "sotto/collectives/ring.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/value_format.hpp"
 
 namespace sotto::detail::collectives {
@@ -15,17 +16,11 @@ namespace sotto::detail::collectives {
 ///   shape   n floats in place; rank r ends with the sum of part r = owned(n), the rest holds
 ///           partial sums
 ///   cost    N-1 steps, all values sent but those of one part
-template <transport Transport>
-class reduce_scatter : public planned<Transport, ring_plan> {
+class reduce_scatter : public planned<ring_plan> {
 public:
     /// For at most so many values, the same on all ranks; so is the format.
-    reduce_scatter(Transport& through, std::int64_t size_max,
-                   wire::value_format format = wire::value_format::fp32)
-        : planned<Transport, ring_plan>(
-              through, ring_plan(through.rank(), through.size(), ring_plan::phases::reduce_scatter),
-              size_max, format),
-          rank_(through.rank()),
-          world_(through.size()) {}
+    reduce_scatter(transport_ref through, std::int64_t size_max,
+                   wire::value_format format = wire::value_format::fp32);
 
     /// The values whose sum this rank has afterwards.
     range owned(std::int64_t n) const noexcept { return part_of(n, world_, rank_); }
@@ -36,3 +31,7 @@ private:
 };
 
 }  // namespace sotto::detail::collectives
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/collectives/detail/reduce_scatter.ipp"
+#endif

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/detail/nn/low_rank.hpp"
@@ -18,35 +15,16 @@ namespace sotto::detail {
 class low_rank_plan {
 public:
     /// For factors of this rank at most.
-    low_rank_plan(const layout& tensors, std::int64_t rank, double least_saving) {
-        for (const tensor& t : tensors) {
-            const std::int64_t rows = t.size > 0 && !t.is_vector() ? t.shape[0] : 0;
-            const std::int64_t columns = rows > 0 ? t.size / rows : 0;
-            const std::int64_t r = (std::min)({rank, rows, columns});
-            const auto factors = static_cast<double>(rows + columns) * static_cast<double>(r);
-            const bool pays = r > 0 && factors * least_saving < static_cast<double>(t.size);
-            const std::int64_t kept = pays ? r : 0;
-            matrices_.add(t.name, {pays ? rows : 0, columns});
-            left_.add(t.name, {kept, rows});
-            right_.add(t.name, {kept, columns});
-        }
-    }
+    low_rank_plan(const layout& tensors, std::int64_t rank, double least_saving);
 
     /// Whether the tensor goes as factors.
     bool compresses(const tensor& t) const noexcept { return left_[t.index].size > 0; }
 
     /// The sizes of a compressed tensor as a matrix, and its rank.
-    kernels::low_rank_shape shape_of(const tensor& t) const noexcept {
-        const auto extent = [&](const layout& of, std::size_t i) {
-            return static_cast<std::size_t>(of[t.index].shape[i]);
-        };
-        return {extent(left_, 1), extent(right_, 1), extent(left_, 0)};
-    }
+    kernels::low_rank_shape shape_of(const tensor& t) const noexcept;
 
     /// Floats of both factors.
-    std::int64_t factors_size(const tensor& t) const noexcept {
-        return left_[t.index].size + right_[t.index].size;
-    }
+    std::int64_t factors_size(const tensor& t) const noexcept;
 
     /// The tensors as matrices, rows x columns. By the tensors' names and indices, as the two that
     /// follow; what is not compressed has no elements in them.
@@ -61,3 +39,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/compressors/detail/low_rank_plan.ipp"
+#endif

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <vector>
 
 #include "sotto/compressors/detail/versioned_buffer.hpp"
@@ -21,20 +20,10 @@ public:
     explicit returned_entries(const layout& tensors) : of_(tensors.tensors().size()) {}
 
     /// Entries of a tensor, in place of those that were kept of it before.
-    void keep(const tensor& t, const kernels::sparse_values& entries) noexcept {
-        of_[static_cast<std::size_t>(t.index)] = entries;
-    }
+    void keep(const tensor& t, const kernels::sparse_values& entries) noexcept;
 
     /// Adds all of them to what is committed, and forgets them.
-    void add_to(const layout& tensors, versioned_buffer& memory) noexcept {
-        for (const tensor& t : tensors) {
-            const kernels::sparse_values& entries = of_[static_cast<std::size_t>(t.index)];
-            const auto values = memory.committed(t);
-            for (std::size_t j = 0; j < entries.indices.size(); ++j)
-                values[entries.indices[j]] += entries.values[j];
-        }
-        forget();
-    }
+    void add_to(const layout& tensors, versioned_buffer& memory) noexcept;
 
     /// Nothing came back.
     void forget() noexcept { std::fill(of_.begin(), of_.end(), kernels::sparse_values{}); }
@@ -44,3 +33,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/compressors/detail/returned_entries.ipp"
+#endif

@@ -21,34 +21,20 @@ class versioned_buffer {
 public:
     versioned_buffer() = default;
     /// Zeros for all tensors of a layout.
-    explicit versioned_buffer(const layout& tensors)
-        : values_{large_vector<float>(static_cast<std::size_t>(tensors.size())),
-                  large_vector<float>(static_cast<std::size_t>(tensors.size()))},
-          current_(tensors.tensors().size()),
-          written_(tensors.tensors().size()) {}
+    explicit versioned_buffer(const layout& tensors);
 
     /// The values as after the last commit.
-    std::span<const float> committed(const tensor& t) const noexcept {
-        return t.of(std::span<const float>(values_[current_[slot(t)]]));
-    }
+    std::span<const float> committed(const tensor& t) const noexcept;
 
     /// Where this round's values go. The caller writes all of them.
-    std::span<float> next(const tensor& t) noexcept {
-        written_[slot(t)] = 1;
-        return t.of(std::span<float>(values_[1 - current_[slot(t)]]));
-    }
+    std::span<float> next(const tensor& t) noexcept;
 
-    void commit() noexcept {
-        for (std::size_t i = 0; i < written_.size(); ++i) current_[i] ^= written_[i];
-        rollback();
-    }
+    void commit() noexcept;
 
     void rollback() noexcept { written_.assign(written_.size(), 0); }
 
     /// For saving and loading: the committed values.
-    std::span<float> committed(const tensor& t) noexcept {
-        return t.of(std::span<float>(values_[current_[slot(t)]]));
-    }
+    std::span<float> committed(const tensor& t) noexcept;
 
 private:
     static std::size_t slot(const tensor& t) noexcept { return static_cast<std::size_t>(t.index); }
@@ -59,3 +45,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/compressors/detail/versioned_buffer.ipp"
+#endif

@@ -2,11 +2,8 @@
 
 #include <zlib.h>
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <new>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/result.hpp"
@@ -14,19 +11,14 @@
 namespace sotto::detail::data {
 
 /// Whether a file begins as gzip files do.
-inline bool is_gzip(byte_view file) noexcept {
-    return file.size() >= 2 && file[0] == std::byte{0x1f} && file[1] == std::byte{0x8b};
-}
+bool is_gzip(byte_view file) noexcept;
 
 /// Unpacks a gzip file into memory of the caller's, never more than is asked for.
 ///   errors  faults as offsets into the packed file; std::bad_alloc if zlib gets no memory
 class gunzip {
 public:
     /// Begins with a file, whose bytes stay the caller's.
-    explicit gunzip(byte_view file) : file_(file) {
-        // 16 more than the largest window: only the gzip format.
-        if (inflateInit2(&stream_, 15 + 16) != Z_OK) throw std::bad_alloc();
-    }
+    explicit gunzip(byte_view file);
     /// Gives zlib's memory back.
     ~gunzip() { inflateEnd(&stream_); }
     gunzip(const gunzip&) = delete;
@@ -34,45 +26,11 @@ public:
 
     /// Fills `to` with the next bytes; returns how many there were: fewer only at the end of the
     /// packed data.
-    result<std::int64_t> read(mutable_byte_view to) {
-        constexpr std::size_t most = (std::numeric_limits<uInt>::max)();  // zlib counts in 32 bits
-        std::size_t done = 0;
-        while (done < to.size() && !ended_) {
-            const std::size_t give = (std::min)(file_.size() - used_, most);
-            const std::size_t want = (std::min)(to.size() - done, most);
-            // zlib reads through a pointer to non-const, but does not write there.
-            stream_.next_in =
-                const_cast<Bytef*>(reinterpret_cast<const Bytef*>(file_.data() + used_));
-            stream_.avail_in = static_cast<uInt>(give);
-            stream_.next_out = reinterpret_cast<Bytef*>(to.data() + done);
-            stream_.avail_out = static_cast<uInt>(want);
-            const int state = inflate(&stream_, Z_NO_FLUSH);
-            const std::size_t unpacked = want - stream_.avail_out;
-            used_ += give - stream_.avail_in;
-            done += unpacked;
-            if (state == Z_MEM_ERROR) throw std::bad_alloc();
-            if (state == Z_STREAM_END)
-                ended_ = true;
-            else if (state == Z_BUF_ERROR ||
-                     (state == Z_OK && used_ == file_.size() && unpacked < want))
-                return fault{at(), "more bytes of packed data", 0};
-            else if (state != Z_OK)
-                return fault{at(), "valid gzip data", state};
-        }
-        return static_cast<std::int64_t>(done);
-    }
+    result<std::int64_t> read(mutable_byte_view to);
 
     /// Nothing left to unpack, checksum right and nothing behind it. May unpack one byte more to
     /// find out.
-    result<bool> finish() {
-        std::byte extra{};
-        const auto more = read({&extra, 1});
-        if (!more) return more.why();
-        if (*more != 0) return fault{at(), "the end of the packed data", 1};
-        if (used_ != file_.size())
-            return fault{at(), "the end of the file", std::to_integer<int>(file_[used_])};
-        return true;
-    }
+    result<bool> finish();
 
 private:
     std::int64_t at() const noexcept { return static_cast<std::int64_t>(used_); }
@@ -84,3 +42,7 @@ private:
 };
 
 }  // namespace sotto::detail::data
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/data/detail/gunzip.ipp"
+#endif

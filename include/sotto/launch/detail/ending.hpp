@@ -3,10 +3,7 @@
 #include <sys/wait.h>
 
 #include <csignal>
-#include <cstring>
 #include <string>
-
-#include "sotto/core/exit_code.hpp"
 
 namespace sotto::detail::launch {
 
@@ -18,9 +15,7 @@ struct ending {
     /// Whether it ended otherwise than by status 0.
     bool failed() const noexcept { return status != 0; }
     /// Whether its work is done, and only its output lacks something.
-    bool lacks_output() const noexcept {
-        return !by_signal() && exit_status() == static_cast<int>(exit_code::output_incomplete);
-    }
+    bool lacks_output() const noexcept;
     /// Whether a signal ended it.
     bool by_signal() const noexcept { return WIFSIGNALED(status); }
 
@@ -29,23 +24,17 @@ struct ending {
 
     /// How likely the rank is the cause of a job's end, if several failed: 0 if its exit code says
     /// that it ended because of another rank, 2 if a signal ended it, else 1.
-    int certainty() const noexcept {
-        if (!by_itself()) return 2;
-        return !by_signal() && exit_status() == static_cast<int>(exit_code::peer) ? 0 : 1;
-    }
+    int certainty() const noexcept;
 
     /// What a shell makes of it: 128 and the signal's number, where a signal ended it.
-    int exit_status() const noexcept {
-        return by_signal() ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    }
+    int exit_status() const noexcept;
 
     /// "rank 2 was ended by signal 9 (Killed)"
-    std::string text() const {
-        const std::string who = "rank " + std::to_string(rank);
-        if (!by_signal()) return who + " ended with exit status " + std::to_string(exit_status());
-        return who + " was ended by signal " + std::to_string(WTERMSIG(status)) + " (" +
-               ::strsignal(WTERMSIG(status)) + ")";
-    }
+    std::string text() const;
 };
 
 }  // namespace sotto::detail::launch
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/launch/detail/ending.ipp"
+#endif

@@ -2,13 +2,12 @@
 
 #include <pthread.h>
 #include <sys/signalfd.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <initializer_list>
 #include <optional>
 
-#include "sotto/launch/detail/system_calls.hpp"
+#include "sotto/core/detail/files/descriptor.hpp"
 
 namespace sotto::detail::launch {
 
@@ -16,18 +15,7 @@ namespace sotto::detail::launch {
 /// process ignores stay ignored, as whoever started it with nohup or in the background wants it.
 class heard_signals {
 public:
-    heard_signals(std::initializer_list<int> all) {
-        sigset_t heard;
-        ::sigemptyset(&heard);
-        for (const int one : all) {
-            struct sigaction is {};
-            ::sigaction(one, nullptr, &is);
-            if (is.sa_handler != SIG_IGN) ::sigaddset(&heard, one);
-        }
-        source_ = above_standard(descriptor(::signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK)));
-        if (!source_) refuse_by_system("signals cannot be read");
-        ::pthread_sigmask(SIG_BLOCK, &heard, &before_);
-    }
+    heard_signals(std::initializer_list<int> all);
     heard_signals(const heard_signals&) = delete;
     heard_signals& operator=(const heard_signals&) = delete;
     ~heard_signals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
@@ -38,13 +26,7 @@ public:
     const sigset_t& before() const noexcept { return before_; }
 
     /// The next one that came.
-    std::optional<int> next() noexcept {
-        signalfd_siginfo told{};
-        const ssize_t count =
-            uninterrupted([&] { return ::read(source_.handle(), &told, sizeof told); });
-        if (count != sizeof told) return std::nullopt;
-        return static_cast<int>(told.ssi_signo);
-    }
+    std::optional<int> next() noexcept;
 
 private:
     descriptor source_;
@@ -52,3 +34,7 @@ private:
 };
 
 }  // namespace sotto::detail::launch
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/launch/detail/heard_signals.ipp"
+#endif

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -20,34 +19,20 @@ public:
     explicit line_prefixer(std::string prefix) : prefix_(std::move(prefix)) {}
 
     /// Appends to `out` the lines that end within this piece.
-    void take(std::string_view piece, std::string& out) {
-        while (!piece.empty()) {
-            const std::size_t end = piece.find('\n');
-            const std::size_t count =
-                (std::min)({end, piece.size(), line_bytes_max - line_.size()});
-            line_.append(piece.substr(0, count));
-            piece.remove_prefix(count);
-            if (count == end)
-                piece.remove_prefix(1);
-            else if (piece.empty())
-                return;  // the line is not over
-            put(out);
-        }
-    }
+    void take(std::string_view piece, std::string& out);
 
     /// The text is over: appends what there is of a last line, and ends it.
-    void finish(std::string& out) {
-        if (!line_.empty()) put(out);
-    }
+    void finish(std::string& out);
 
 private:
-    void put(std::string& out) {
-        out.append(prefix_).append(line_) += '\n';
-        line_.clear();
-    }
+    void put(std::string& out);
 
     std::string prefix_;
     std::string line_;  // begun, and not ended yet
 };
 
 }  // namespace sotto::detail::launch
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/launch/detail/line_prefixer.ipp"
+#endif

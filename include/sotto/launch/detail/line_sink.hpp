@@ -3,15 +3,10 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <climits>
 #include <cstddef>
 #include <string>
-#include <utility>
 
 #include "sotto/core/detail/files/write_quietly.hpp"
-#include "sotto/launch/detail/system_calls.hpp"
 
 namespace sotto::detail::launch {
 
@@ -37,32 +32,13 @@ public:
     /// all takes PIPE_BUF bytes without blocking. On a disk that is full or fails the text is
     /// dropped, and the next one is tried.
     ///   errors  io_failure: no process reads the pipe any more
-    void write() {
-        if (std::exchange(dropped_, false) && in_a_line_) waiting_.insert(0, "\n");
-        const std::size_t left = waiting_.size() - sent_;
-        const ssize_t count =
-            write_quietly(to_, waiting_.data() + sent_, std::min<std::size_t>(left, PIPE_BUF));
-        if (count < 0 && errno == EPIPE) refuse_by_system("what the ranks say cannot be written");
-        if (count < 0 && errno != EINTR && errno != EAGAIN) return drop();
-        if (count > 0) {
-            sent_ += static_cast<std::size_t>(count);
-            in_a_line_ = waiting_[sent_ - 1] != '\n';
-        }
-        if (2 * sent_ < waiting_.size()) return;
-        waiting_.erase(0, sent_);  // no more is moved than was sent
-        sent_ = 0;
-    }
+    void write();
 
     /// Why text was dropped; empty: none was.
     const std::string& failure() const noexcept { return failure_; }
 
 private:
-    void drop() {
-        failure_ = sotto::detail::system_reason().message();
-        waiting_.clear();
-        sent_ = 0;
-        dropped_ = true;
-    }
+    void drop();
 
     int to_;
     std::string waiting_;
@@ -73,3 +49,7 @@ private:
 };
 
 }  // namespace sotto::detail::launch
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/launch/detail/line_sink.ipp"
+#endif

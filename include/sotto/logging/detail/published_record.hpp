@@ -18,30 +18,17 @@ struct published_record {
     std::int64_t since = 0;     // the step from which on it is so; 0: there was none
 
     /// A step, the first that it stands for.
-    void add(std::int64_t first, const taught_report& round) {
-        bytes += static_cast<double>(round.bytes_sent);
-        skipped += round.skipped;
-        if (round.problem == problem) return;
-        const bool is_another = !is_same(problem, round.problem);
-        problem = round.problem;
-        if (!problem.empty()) last = problem;
-        if (!is_another) return;
-        since = first;
-        problems += !problem.empty();
-    }
+    void add(std::int64_t first, const taught_report& round);
 
     friend bool operator==(const published_record&, const published_record&) = default;
 
 private:
     /// But for numbers: a file is named by its step, so each try fails in other words.
-    static bool is_same(std::string_view a, std::string_view b) {
-        const auto words = [](std::string_view text) {
-            std::string rest(text);
-            std::erase_if(rest, [](char c) { return c >= '0' && c <= '9'; });
-            return rest;
-        };
-        return words(a) == words(b);
-    }
+    static bool is_same(std::string_view a, std::string_view b);
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/logging/detail/published_record.ipp"
+#endif

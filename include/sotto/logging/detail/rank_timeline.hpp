@@ -1,13 +1,10 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
-
-#include "sotto/core/detail/memory/finite.hpp"
 
 namespace sotto::detail {
 
@@ -29,13 +26,7 @@ struct timed_step {
     /// When the step was over.
     double ended() const noexcept { return sent() + wait + apply; }
     /// In order.
-    std::array<part_of_time, 5> parts() const noexcept {
-        return {{{"load", load},
-                 {"compute", compute},
-                 {"compress", compress},
-                 {"wait", wait},
-                 {"apply", apply}}};
-    }
+    std::array<part_of_time, 5> parts() const noexcept;
 
     friend bool operator==(const timed_step&, const timed_step&) = default;
 };
@@ -58,22 +49,10 @@ public:
     void reserve() { steps.reserve(steps_max); }
 
     /// Another call of `fit` begins.
-    void begin(int of_rank) noexcept {
-        rank = of_rank;
-        steps.clear();
-    }
+    void begin(int of_rank) noexcept;
 
     /// A step that ended so long after `fit` began; `clock`: when by the transport's, NaN: unknown.
-    void add(timed_step s, double ended, double clock) {
-        const double took = s.ended() - s.began;
-        waited += s.wait;
-        seconds += took;
-        if (steps.empty()) by_clock = is_finite(clock);
-        if (steps.size() == steps_max || by_clock != is_finite(clock)) return;
-        s.began = by_clock ? clock : (std::max)(ended - took, 0.0);
-        if (!steps.empty() && s.began < steps.back().began) return;
-        steps.push_back(s);
-    }
+    void add(timed_step s, double ended, double clock);
 
     /// Of its steps' time, what it spent waiting; 0 before there is any.
     double waiting_share() const noexcept { return seconds > 0.0 ? waited / seconds : 0.0; }
@@ -82,3 +61,7 @@ public:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/logging/detail/rank_timeline.ipp"
+#endif

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -20,33 +19,13 @@ public:
     static constexpr std::size_t tensors_max = 65536;  // above which none is kept
 
     /// Forgets all rounds, and takes the memory for others.
-    void begin(const run_info& info) {
-        const std::size_t tensors = info.parameters->tensors().size();
-        tensors_ = info.ranks() > 1 && tensors <= tensors_max ? tensors : 0;
-        count_ = 0;
-        for (round_times& round : rounds_) round.tensors.reserve(tensors_);
-    }
+    void begin(const run_info& info);
 
     /// A round of a strategy that tells no times is none.
-    void add(const step_report& report) noexcept {
-        if (tensors_ == 0 || report.round.tensor_times.size() != tensors_) return;
-        rounds_[count_++ % kept].take(report);
-    }
+    void add(const step_report& report) noexcept;
 
     /// The one of median length, of two the longer; nothing where there is none.
-    const round_times* typical() const noexcept {
-        const std::size_t count = (std::min)(count_, kept);
-        if (count == 0) return nullptr;
-        std::array<const round_times*, kept> by_length{};
-        for (std::size_t i = 0; i < count; ++i) by_length[i] = &rounds_[i];
-        const auto middle = by_length.begin() + static_cast<std::ptrdiff_t>(count / 2);
-        std::nth_element(by_length.begin(), middle,
-                         by_length.begin() + static_cast<std::ptrdiff_t>(count),
-                         [](const round_times* a, const round_times* b) {
-                             return a->ended != b->ended ? a->ended < b->ended : a->step < b->step;
-                         });
-        return *middle;
-    }
+    const round_times* typical() const noexcept;
 
 private:
     std::size_t tensors_ = 0;
@@ -55,3 +34,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/logging/detail/recent_rounds.ipp"
+#endif

@@ -1,14 +1,11 @@
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <utility>
 #include <vector>
 
-#include "sotto/core/detail/memory/finite.hpp"
 #include "sotto/strategies/consensus_report.hpp"
 
 namespace sotto::detail {
@@ -19,21 +16,11 @@ struct measured_mean {
     std::int64_t count = 0;  // of these
 
     /// Takes a value in; one that is not finite is none.
-    void add(double value) noexcept {
-        if (!is_finite(value)) return;
-        sum += value;
-        ++count;
-    }
+    void add(double value) noexcept;
     /// Takes all of another one's in.
-    void merge(const measured_mean& other) noexcept {
-        sum += other.sum;
-        count += other.count;
-    }
+    void merge(const measured_mean& other) noexcept;
     /// Not a number where nothing was measured.
-    double value() const noexcept {
-        return count > 0 ? sum / static_cast<double>(count)
-                         : std::numeric_limits<double>::quiet_NaN();
-    }
+    double value() const noexcept;
     friend bool operator==(const measured_mean&, const measured_mean&) = default;
 };
 
@@ -44,26 +31,11 @@ struct consensus_means {
     measured_mean rounds;                                // of mixing a step, where ranks mix
 
     /// Takes a step in.
-    void add(const consensus_report& found) noexcept {
-        distance.add(found.distance);
-        estimate.add(found.estimate);
-        target.add(found.target);
-        critical.add(found.critical);
-        // A controller may leave a step without any.
-        if (tells(found)) rounds.add(static_cast<double>(found.rounds < 0 ? 0 : found.rounds));
-    }
+    void add(const consensus_report& found) noexcept;
     /// Takes the steps after these in.
-    void merge(const consensus_means& next) noexcept {
-        distance.merge(next.distance);
-        estimate.merge(next.estimate);
-        target.merge(next.target);
-        critical.merge(next.critical);
-        rounds.merge(next.rounds);
-    }
+    void merge(const consensus_means& next) noexcept;
     /// Whether the step is one of ranks that mix.
-    static bool tells(const consensus_report& found) noexcept {
-        return found.rounds >= 0 || found.learning_rate > 0.0 || is_finite(found.distance);
-    }
+    static bool tells(const consensus_report& found) noexcept;
     friend bool operator==(const consensus_means&, const consensus_means&) = default;
 };
 
@@ -80,24 +52,9 @@ struct half_epoch {
 class tensor_means {
 public:
     /// For so many tensors.
-    void begin(std::size_t tensors) {
-        if (means_.size() == tensors) return;
-        means_.clear();
-        means_.reserve(tensors);
-        steps_ = 0;
-    }
+    void begin(std::size_t tensors);
     /// Takes what a step tells by tensor in.
-    void add(std::int64_t epoch, std::span<const double> values) {
-        if (values.empty()) return;
-        if (epoch != epoch_ || steps_ == 0 || means_.size() != values.size()) {
-            means_.assign(values.size(), 0.0);
-            steps_ = 0;
-            epoch_ = epoch;
-        }
-        ++steps_;
-        for (std::size_t t = 0; t < means_.size(); ++t)
-            means_[t] += (values[t] - means_[t]) / static_cast<double>(steps_);
-    }
+    void add(std::int64_t epoch, std::span<const double> values);
     /// The means, by the tensors' index.
     std::span<const double> all() const noexcept { return means_; }
 
@@ -119,9 +76,7 @@ public:
     /// Takes memory for the epochs to come.
     void reserve() { halves.reserve(halves.size() + 2048); }
     /// An epoch ended: the next one's steps take no memory.
-    void end_epoch() {
-        if (halves.size() + 2 > halves.capacity()) halves.reserve(2 * halves.size() + 2);
-    }
+    void end_epoch();
 
     /// The mean of the squares that mixing moved a tensor by in the last round of a step, over the
     /// steps of the last epoch that tells; none where nobody does.
@@ -132,27 +87,10 @@ public:
     double step_length() const noexcept { return lengths_.count > 0 ? lengths_.value() : 0.0; }
 
     /// Another call of `fit` begins, perhaps of another model.
-    void begin(std::size_t tensors) {
-        changes_.begin(tensors);
-        distances_.begin(tensors);
-    }
+    void begin(std::size_t tensors);
 
     /// A step that stands for `times`.
-    void add(double epoch, const consensus_report& found, double times) {
-        if (!consensus_means::tells(found)) return;
-        is_told = true;
-        if (found.rounds > 0) rounds += times * static_cast<double>(found.rounds);
-        if (is_finite(found.target)) aimed += times;
-        if (found.missed) missed += times;
-        const auto half = static_cast<std::int64_t>(std::floor(2.0 * epoch)), number = half / 2;
-        if (halves.empty() || halves.back().number != half) halves.push_back({.number = half});
-        halves.back().squares.add(found.distance * found.distance);
-        changes_.add(number, found.squared_changes);
-        distances_.add(number, found.squared_distances);
-        const double length = found.learning_rate * found.gradient_norm;
-        if (is_finite(length) && std::exchange(epoch_of_lengths_, number) != number) lengths_ = {};
-        lengths_.add(length);
-    }
+    void add(double epoch, const consensus_report& found, double times);
 
 private:
     tensor_means changes_, distances_;
@@ -161,3 +99,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/logging/detail/run_consensus.ipp"
+#endif

@@ -22,9 +22,7 @@ struct run_costs {
     double seconds() const noexcept { return load + compute + compress + wait + apply; }
 
     /// Adds what other steps cost; `times` when they stand for more of their kind.
-    void add(const run_costs& other, double times = 1.0) noexcept {
-        each(other, [times](double& sum, double part) { sum += times * part; });
-    }
+    void add(const run_costs& other, double times = 1.0) noexcept;
 
     friend bool operator==(const run_costs&, const run_costs&) = default;
 
@@ -50,21 +48,10 @@ private:
 };
 
 /// Of one round.
-inline run_costs costs_of(const round_report& round) noexcept {
-    return {.examples = static_cast<double>(round.examples),
-            .load = in_seconds(round.load),
-            .compute = in_seconds(round.compute),
-            .compress = in_seconds(round.compress),
-            .wait = in_seconds(round.wait),
-            .apply = in_seconds(round.apply),
-            .exchange = in_seconds(round.exchange),
-            .hidden = in_seconds(round.hidden),
-            .listening = in_seconds(round.taught.listening),
-            .dense_bytes = static_cast<double>(round.dense_bytes),
-            .message_bytes = static_cast<double>(round.message_bytes),
-            .bytes_sent = static_cast<double>(round.bytes_sent),
-            .bytes_received = static_cast<double>(round.bytes_received),
-            .study_bytes = static_cast<double>(round.study_bytes)};
-}
+run_costs costs_of(const round_report& round) noexcept;
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/logging/detail/run_costs.ipp"
+#endif

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -8,7 +7,6 @@
 #include <system_error>
 
 #include "sotto/logging/detail/run_costs.hpp"
-#include "sotto/trainer/detail/run_description.hpp"
 
 namespace sotto::detail {
 
@@ -36,16 +34,7 @@ struct sent_by_ranks {
 };
 
 /// Of these ranks.
-inline sent_by_ranks sent_by(std::span<const rank_total> ranks) noexcept {
-    sent_by_ranks found{.known = ranks.size()};
-    for (const rank_total& r : ranks) {
-        found.mean += r.total.bytes_sent / static_cast<double>(ranks.size());
-        if (r.total.bytes_sent > found.most ||
-            (r.total.bytes_sent == found.most && (found.most == 0.0 || r.rank < found.rank)))
-            found.most = r.total.bytes_sent, found.rank = r.rank;
-    }
-    return found;
-}
+sent_by_ranks sent_by(std::span<const rank_total> ranks) noexcept;
 
 /// Which ranks serve others, by what a run's options say of it.
 struct serving_ranks {
@@ -56,23 +45,14 @@ struct serving_ranks {
     int alone() const noexcept { return dedicated ? servers : 0; }
 
     /// Takes one option of the run in.
-    void read(std::string_view name, std::string_view value) noexcept {
-        if (name == "strategy.servers.servers") {
-            int count = 0;
-            const auto end = std::from_chars(value.data(), value.data() + value.size(), count);
-            if (end.ec == std::errc{} && count > 0) servers = count;
-        }
-        if (name == "strategy.servers.dedicated") dedicated = value == "true";
-    }
+    void read(std::string_view name, std::string_view value) noexcept;
 };
 
 /// The same from lines of "name = value".
-inline serving_ranks serving_ranks_of(std::string_view description) noexcept {
-    serving_ranks found;
-    detail::for_each_option(description, [&](std::string_view name, std::string_view value) {
-        found.read(name, value);
-    });
-    return found;
-}
+serving_ranks serving_ranks_of(std::string_view description) noexcept;
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/logging/detail/run_ranks.ipp"
+#endif

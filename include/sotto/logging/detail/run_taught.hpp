@@ -20,17 +20,9 @@ struct taught_means {
     std::array<double, places_max> weights{};  // in all of these, of teachers by their places
 
     /// Takes the steps after these in.
-    void merge(const taught_means& next) noexcept {
-        distillation_loss.merge(next.distillation_loss);
-        agreement.merge(next.agreement);
-        age.merge(next.age);
-        told += next.told;
-        for (std::size_t i = 0; i < weights.size(); ++i) weights[i] += next.weights[i];
-    }
+    void merge(const taught_means& next) noexcept;
     /// What a teacher weighed on average; 0 where it was left out.
-    double weight(std::size_t place) const noexcept {
-        return told > 0 ? weights[place] / static_cast<double>(told) : 0.0;
-    }
+    double weight(std::size_t place) const noexcept;
 
     friend bool operator==(const taught_means&, const taught_means&) = default;
 };
@@ -43,41 +35,12 @@ public:
 
     /// A step that stands for `times`, and became a part of the last of so many points.
     void add(std::int64_t step, const taught_report& round, std::int64_t times, std::size_t points,
-             std::size_t points_max) {
-        if (means_.empty()) {
-            if (!taught_record::tells(round)) return;
-            means_.reserve(points_max);
-        }
-        record.add(step, round, times);
-        means_.resize(points);
-        if (!taught_record::tells(round)) return;
-        taught_means now;
-        now.told = 1;
-        if (round.teachers > 0) {
-            now.distillation_loss.add(round.distillation_loss);
-            now.agreement.add(round.agreement);
-            now.age.add(static_cast<double>(round.age));
-            for (std::size_t i = 0; i < round.standings.size(); ++i) {
-                if (round.standings[i].why != left_out::no) continue;
-                const std::size_t place = record.place_of(round.standings[i].group, i);
-                if (place < now.weights.size())
-                    now.weights[place] = round.weight / static_cast<double>(round.teachers);
-            }
-        }
-        means_.back().merge(now);
-    }
+             std::size_t points_max);
 
     /// Points from `first` up to `last` become one.
-    void put_together(std::size_t into, std::size_t first, std::size_t last) noexcept {
-        if (means_.empty()) return;
-        taught_means merged = means_[first];
-        for (std::size_t i = first + 1; i < last; ++i) merged.merge(means_[i]);
-        means_[into] = merged;
-    }
+    void put_together(std::size_t into, std::size_t first, std::size_t last) noexcept;
     /// So many points are left: the others are gone.
-    void shorten(std::size_t points) {
-        if (!means_.empty()) means_.resize(points);
-    }
+    void shorten(std::size_t points);
 
     /// Of each point; none where no step told of teachers.
     const std::vector<taught_means>& points() const noexcept { return means_; }
@@ -87,3 +50,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/logging/detail/run_taught.ipp"
+#endif

@@ -1,11 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <string>
-#include <utility>
-
-#include "sotto/core/detail/text/print_line.hpp"
 
 namespace sotto::detail {
 
@@ -16,10 +12,7 @@ struct write_failure {
 };
 
 /// Says so on standard error.
-inline void complain_of_writing(const write_failure& failure) {
-    detail::print_line(stderr, "after step " + std::to_string(failure.step) + ": " +
-                                   failure.reason + "; that does not stop training");
-}
+void complain_of_writing(const write_failure& failure);
 
 /// Tells of the first of several failures in a row: what is tried after every step would fill the
 /// screen otherwise.
@@ -28,16 +21,9 @@ public:
     explicit complaint(void (*tell)(const write_failure&)) noexcept : tell_(tell) {}
 
     void worked() noexcept { failing_ = false; }
-    void failed(std::int64_t step, std::string reason) {
-        last_ = std::move(reason);
-        if (!std::exchange(failing_, true) && tell_) tell_({step, last_});
-    }
+    void failed(std::int64_t step, std::string reason);
     /// Others took away what was written; told once.
-    void lost(std::int64_t step, std::string reason) {
-        if (!lost_.empty()) return;
-        lost_ = std::move(reason);
-        if (tell_) tell_({step, lost_});
-    }
+    void lost(std::int64_t step, std::string reason);
 
     bool is_failing() const noexcept { return failing_; }
     /// Why the last that failed did; empty: none did.
@@ -51,3 +37,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/logging/detail/write_failure.ipp"
+#endif

@@ -22,32 +22,15 @@ class affine {
 public:
     affine() = default;
     affine(const std::string& name, sotto::nn::shape input, std::int64_t outputs, nn::start start,
-           sotto::nn::blueprint& plan) {
-        check_shape(name, input);
-        sotto::nn::check_option(name, "outputs", outputs);
-        inputs_ = input.size();
-        outputs_ = outputs;
-        needs_in_gradient_ = plan.has_parameters();
-        weight_ = plan.add_weight(name, {outputs, inputs_}, start, inputs_, outputs);
-        bias_ = plan.add_bias(name, outputs);
-    }
+           sotto::nn::blueprint& plan);
 
     sotto::nn::shape output() const noexcept { return {outputs_, 1, 1}; }
     const tensor& weight() const noexcept { return weight_; }
 
-    std::span<const float> activations(std::span<const float> in) const noexcept {
-        return out_.first(examples(in) * outputs_);
-    }
+    std::span<const float> activations(std::span<const float> in) const noexcept;
 
     std::span<const float> forward(std::span<const float> weights,
-                                   std::span<const float> parameters, std::span<const float> in) {
-        const std::int64_t batch = examples(in);
-        const std::span<float> out = out_.take(batch * outputs_);
-        for (std::int64_t i = 0; i < batch; ++i)
-            copy_row(bias_.of(parameters).data(), out.data() + i * outputs_, outputs_);
-        multiply({in, batch, inputs_}, rows(weights).transpose(), {out, batch, outputs_}, 1.0f);
-        return out;
-    }
+                                   std::span<const float> parameters, std::span<const float> in);
 
     /// `finish` may change the weights' gradient before it is announced.
     std::span<const float> backward(std::span<const float> weights, std::span<const float> in,
@@ -73,12 +56,8 @@ public:
     }
 
 private:
-    std::int64_t examples(std::span<const float> in) const noexcept {
-        return static_cast<std::int64_t>(in.size()) / inputs_;
-    }
-    matrix<const float> rows(std::span<const float> weights) const {
-        return {weights, outputs_, inputs_};
-    }
+    std::int64_t examples(std::span<const float> in) const noexcept;
+    matrix<const float> rows(std::span<const float> weights) const;
 
     std::int64_t inputs_ = 1;
     std::int64_t outputs_ = 1;
@@ -90,3 +69,7 @@ private:
 };
 
 }  // namespace sotto::detail::nn
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/nn/detail/affine.ipp"
+#endif

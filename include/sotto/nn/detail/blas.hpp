@@ -1,17 +1,9 @@
 #pragma once
 
-#include <cblas.h>
-
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 #include <string>
 #include <utility>
-
-#include "sotto/core/errors.hpp"
-#include "sotto/nn/detail/blas_memory.hpp"
 
 // OpenBLAS has this function, other BLAS libraries have not: then its address is null.
 extern "C" [[gnu::weak]] void openblas_set_num_threads(int count);
@@ -22,15 +14,7 @@ namespace sotto::detail::nn {
 /// them only get in each other's way. Does nothing when OPENBLAS_NUM_THREADS says what the user
 /// wants, or with another BLAS. Only the first call of a process has an effect. Returns whether it
 /// set the number.
-inline bool use_one_blas_thread() {
-    static const bool set = [] {
-        if (openblas_set_num_threads == nullptr || std::getenv("OPENBLAS_NUM_THREADS") != nullptr)
-            return false;
-        openblas_set_num_threads(1);
-        return true;
-    }();
-    return set;
-}
+bool use_one_blas_thread();
 
 /// Row-major floats that belong to somebody else, possibly to be read as their transpose.
 template <class T>
@@ -53,12 +37,7 @@ struct matrix {
     }
 };
 
-inline int blas_side(std::int64_t side) {
-    if (side > 0x7fffffff)
-        throw invalid_option("nn::multiply: a matrix has a side of " + std::to_string(side) +
-                             "; expected at most 2^31 - 1 (use a smaller batch)");
-    return static_cast<int>(side);
-}
+int blas_side(std::int64_t side);
 
 /// The matrix product.
 ///   math    c = a b + keep c
@@ -66,20 +45,10 @@ inline int blas_side(std::int64_t side) {
 ///   cost    2 m n k operations in one call of sgemm
 ///   errors  invalid_option: a side above 2^31 - 1; io_failure: address space is limited (ulimit
 ///           -v) and has no room for a buffer of OpenBLAS
-inline void multiply(matrix<const float> a, matrix<const float> b, matrix<float> c,
-                     float keep = 0.0f) {
-    const int m = blas_side(c.rows), n = blas_side(c.columns);
-    const int k = blas_side(a.columns);
-    if (m == 0 || n == 0) return;
-    if (k == 0) {
-        const auto size = static_cast<std::size_t>(m) * static_cast<std::size_t>(n);
-        std::for_each_n(c.values, size, [keep](float& x) { x = keep == 0.0f ? 0.0f : keep * x; });
-        return;
-    }
-    const auto memory = require_blas_memory();
-    cblas_sgemm(CblasRowMajor, a.transposed ? CblasTrans : CblasNoTrans,
-                b.transposed ? CblasTrans : CblasNoTrans, m, n, k, 1.0f, a.values,
-                a.transposed ? m : k, b.values, b.transposed ? k : n, keep, c.values, n);
-}
+void multiply(matrix<const float> a, matrix<const float> b, matrix<float> c, float keep = 0.0f);
 
 }  // namespace sotto::detail::nn
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/nn/detail/blas.ipp"
+#endif

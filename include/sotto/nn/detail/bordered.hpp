@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <span>
 
-#include "sotto/kernels/detail/nn/elementwise.hpp"
 #include "sotto/nn/shape.hpp"
 
 namespace sotto::detail::nn {
@@ -25,32 +24,16 @@ struct bordered {
     std::int64_t size() const noexcept { return image.channels * stride * stride * height * width; }
 
     /// Nothing to do: the image has this form already.
-    bool is_the_image() const noexcept {
-        return stride == 1 && before == 0 && height == image.height && width == image.width;
-    }
+    bool is_the_image() const noexcept;
 
     /// Where the pixel (y, x) of the bordered image lies in a channel.
-    std::int64_t place(std::int64_t y, std::int64_t x) const noexcept {
-        return ((y % stride * stride + x % stride) * height + y / stride) * width + x / stride;
-    }
+    std::int64_t place(std::int64_t y, std::int64_t x) const noexcept;
 
-    void copy(std::span<const float> from, std::span<float> to) const {
-        const float* x = from.data();
-        for (std::int64_t c = 0; c < image.channels; ++c) {
-            float* channel = to.data() + c * stride * stride * height * width;
-            if (stride == 1) {
-                kernels::copy_rows(x, channel + place(before, before), image.height, image.width,
-                                   width);
-                x += image.plane();
-                continue;
-            }
-            for (std::int64_t row = 0; row < image.height; ++row, x += image.width)
-                for (std::int64_t first = 0; first < stride; ++first) {
-                    float* next = channel + place(row + before, first + before);
-                    for (std::int64_t i = first; i < image.width; i += stride) *next++ = x[i];
-                }
-        }
-    }
+    void copy(std::span<const float> from, std::span<float> to) const;
 };
 
 }  // namespace sotto::detail::nn
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/nn/detail/bordered.ipp"
+#endif

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -26,27 +25,11 @@ struct patches {
     std::int64_t length() const noexcept { return input.channels * window * window; }
     bool are_the_image() const noexcept { return window == 1 && stride == 1 && padding == 0; }
 
-    void extract(std::span<const float> image, std::span<float> columns) const {
-        float* to = columns.data();
-        each_offset([&](std::int64_t pixel, run rows, run places) {
-            if (rows.inside * places.inside < height * width) std::fill_n(to, height * width, 0.0f);
-            const block_of<const float> from{image.data() + pixel, stride * input.width, stride};
-            copy_block(from, inside(to, rows, places), rows.inside, places.inside);
-            to += height * width;
-        });
-    }
+    void extract(std::span<const float> image, std::span<float> columns) const;
 
     /// The transpose of extract: every element goes back to the pixel it came from, sums where
     /// patches overlap.
-    void add(std::span<const float> columns, std::span<float> image) const {
-        std::fill(image.begin(), image.end(), 0.0f);
-        const float* from = columns.data();
-        each_offset([&](std::int64_t pixel, run rows, run places) {
-            const block_of<float> to{image.data() + pixel, stride * input.width, stride};
-            add_block(inside(from, rows, places), to, rows.inside, places.inside);
-            from += height * width;
-        });
-    }
+    void add(std::span<const float> columns, std::span<float> image) const;
 
 private:
     // Of the places along one side, how many lie before the image and how many inside it.
@@ -60,15 +43,7 @@ private:
     }
 
     // Which places p have 0 <= p * stride + shift - padding < side.
-    run within(std::int64_t shift, std::int64_t side, std::int64_t places) const noexcept {
-        const auto strides = [this](std::int64_t n) {  // rounded up; a division costs 5 ns
-            return stride == 1 ? n : (n + stride - 1) / stride;
-        };
-        const std::int64_t lead = std::max<std::int64_t>(0, padding - shift);
-        const std::int64_t before = (std::min)(places, strides(lead));
-        const std::int64_t room = std::max<std::int64_t>(0, side + padding - shift);
-        return {before, std::clamp(strides(room), before, places) - before};
-    }
+    run within(std::int64_t shift, std::int64_t side, std::int64_t places) const noexcept;
 
     // Calls see(pixel, rows, places) for each (channel, row, column) inside the window: which
     // places of the window are inside the image there, and the pixel that the first of them sees.
@@ -86,3 +61,7 @@ private:
 };
 
 }  // namespace sotto::detail::nn
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/nn/detail/patches.ipp"
+#endif

@@ -13,17 +13,9 @@ namespace sotto::detail::nn {
 inline constexpr std::int64_t row_step = 8;
 using row_part = std::array<float, row_step>;
 
-inline row_part load_part(const float* from) noexcept {
-    row_part part;
-    std::memcpy(part.data(), from, sizeof part);
-    return part;
-}
+row_part load_part(const float* from) noexcept;
 
-inline void copy_row(const float* from, float* to, std::int64_t count) noexcept {
-    std::int64_t i = 0;
-    for (; i + row_step <= count; i += row_step) std::memcpy(to + i, from + i, sizeof(row_part));
-    for (; i < count; ++i) to[i] = from[i];
-}
+void copy_row(const float* from, float* to, std::int64_t count) noexcept;
 
 /// to = function(a, b), element by element; `to` may be `a` or `b`.
 inline void map_row(const float* a, const float* b, float* to, std::int64_t count,
@@ -39,17 +31,11 @@ inline void map_row(const float* a, const float* b, float* to, std::int64_t coun
 }
 
 /// to += from
-inline void add_row(const float* from, float* to, std::int64_t count) noexcept {
-    map_row(from, to, to, count, [](float a, float b) { return a + b; });
-}
+void add_row(const float* from, float* to, std::int64_t count) noexcept;
 
 /// From a x b rows of `count` floats to b x a rows.
-inline void swap_axes(const float* from, float* to, std::int64_t a, std::int64_t b,
-                      std::int64_t count) noexcept {
-    for (std::int64_t i = 0; i < b; ++i)
-        for (std::int64_t j = 0; j < a; ++j)
-            copy_row(from + (j * b + i) * count, to + (i * a + j) * count, count);
-}
+void swap_axes(const float* from, float* to, std::int64_t a, std::int64_t b,
+               std::int64_t count) noexcept;
 
 /// Where a block of a larger matrix begins, and how far it is to the next row and column.
 template <class T>
@@ -75,34 +61,18 @@ inline void each_part(auto from, auto to, std::int64_t rows, std::int64_t column
 }
 
 /// to = from
-inline void copy_block(block_of<const float> from, block_of<float> to, std::int64_t rows,
-                       std::int64_t columns) noexcept {
-    each_part(
-        from, to, rows, columns,
-        [](const float* x, float* y) { std::memcpy(y, x, sizeof(row_part)); },
-        [](float x, float& y) { y = x; });
-}
+void copy_block(block_of<const float> from, block_of<float> to, std::int64_t rows,
+                std::int64_t columns) noexcept;
 
 /// to += from
-inline void add_block(block_of<const float> from, block_of<float> to, std::int64_t rows,
-                      std::int64_t columns) noexcept {
-    each_part(
-        from, to, rows, columns, [](const float* x, float* y) { add_row(x, y, row_step); },
-        [](float x, float& y) { y += x; });
-}
+void add_block(block_of<const float> from, block_of<float> to, std::int64_t rows,
+               std::int64_t columns) noexcept;
 
 /// The sum, in an order that depends on `count` alone.
-inline float sum_row(const float* from, std::int64_t count) noexcept {
-    row_part sums{};  // eight sums: one alone would wait 4 cycles for every add
-    std::int64_t i = 0;
-    for (; i + row_step <= count; i += row_step) {
-        const row_part part = load_part(from + i);
-        for (std::size_t j = 0; j < sums.size(); ++j) sums[j] += part[j];
-    }
-    float total = 0.0f;
-    for (const float sum : sums) total += sum;
-    for (; i < count; ++i) total += from[i];
-    return total;
-}
+float sum_row(const float* from, std::int64_t count) noexcept;
 
 }  // namespace sotto::detail::nn
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/nn/detail/rows.ipp"
+#endif

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,16 +12,16 @@ namespace sotto::detail {
 /// before they know whether the step takes place look at it in every step.
 class saved_names {
 public:
-    saved_names(std::string_view prefix, const layout& tensors) {
-        for (const tensor& t : tensors) names_.push_back(std::string(prefix) + t.name);
-    }
+    saved_names(std::string_view prefix, const layout& tensors);
 
-    const std::string& of(const tensor& t) const noexcept {
-        return names_[static_cast<std::size_t>(t.index)];
-    }
+    const std::string& of(const tensor& t) const noexcept;
 
 private:
     std::vector<std::string> names_;
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/optimizers/detail/saved_names.ipp"
+#endif

@@ -2,14 +2,15 @@
 
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/fail_with_exception.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
 /// Runs `action`, a rank's part of a step that others wait for. On an exception calls `undo` and,
 /// unless the cause is a `peer_failure`, reports the exception to the other ranks, which end with
 /// it. A rank that is alone may try again.
-template <class Transport, class Action, class Undo>
-auto guarded(Transport& through, Action action, Undo undo) -> decltype(action()) {
+template <class Action, class Undo>
+auto guarded(transport_ref through, Action action, Undo undo) -> decltype(action()) {
     try {
         return action();
     } catch (const peer_failure&) {
@@ -22,8 +23,8 @@ auto guarded(Transport& through, Action action, Undo undo) -> decltype(action())
     }
 }
 
-template <class Transport, class Action>
-auto guarded(Transport& through, Action action) -> decltype(action()) {
+template <class Action>
+auto guarded(transport_ref through, Action action) -> decltype(action()) {
     return guarded(through, action, []() noexcept {});
 }
 

@@ -15,10 +15,12 @@ struct server_memory {
                                    // answers
 
     /// All of it.
-    std::int64_t together() const noexcept {
-        return parameters + optimizer + compensator + versions + changes + messages;
-    }
+    std::int64_t together() const noexcept;
     friend bool operator==(const server_memory&, const server_memory&) = default;
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/server_memory.ipp"
+#endif

@@ -18,19 +18,11 @@ struct shard {
     /// How many these are.
     std::size_t tensors() const noexcept { return last - first; }
     /// The tensors themselves.
-    std::span<const tensor> of(const layout& all) const noexcept {
-        return std::span<const tensor>(all.tensors()).subspan(first, last - first);
-    }
+    std::span<const tensor> of(const layout& all) const noexcept;
     /// Floats before them.
-    std::int64_t begin_of(const layout& all) const noexcept {
-        return tensors() == 0 ? 0 : of(all).front().offset;
-    }
+    std::int64_t begin_of(const layout& all) const noexcept;
     /// Floats of them.
-    std::int64_t size_of(const layout& all) const noexcept {
-        std::int64_t sum = 0;
-        for (const tensor& t : of(all)) sum += t.size;
-        return sum;
-    }
+    std::int64_t size_of(const layout& all) const noexcept;
     /// Their part of a span that holds all of the layout.
     template <class T>
     std::span<T> of(const layout& all, std::span<T> values) const noexcept {
@@ -39,11 +31,7 @@ struct shard {
     }
 
     /// Its tensors as a layout of their own, by the same names.
-    layout alone(const layout& all) const {
-        layout made;
-        for (const tensor& t : of(all)) made.add(t.name, t.shape, t.kind);
-        return made;
-    }
+    layout alone(const layout& all) const;
 
     /// A tensor's part of values that are of this shard alone.
     template <class T>
@@ -57,22 +45,10 @@ struct shard {
 
 /// Ranges for so many servers, each about as large; a tensor is never divided. Some are empty where
 /// there are fewer tensors.
-inline std::vector<shard> shards_of(const layout& all, int servers) {
-    std::vector<shard> made;
-    const double share = static_cast<double>(all.size()) / servers;
-    std::size_t next = 0;
-    double before = 0.0;  // parameters of the ranges so far
-    for (int s = 0; s < servers; ++s) {
-        shard& part = made.emplace_back(shard{next, next});
-        // A tensor belongs where its middle is.
-        while (next < all.tensors().size()) {
-            const auto size = static_cast<double>(all.tensors()[next].size);
-            if (s + 1 < servers && before + size / 2 >= (s + 1) * share) break;
-            before += size;
-            part.last = ++next;
-        }
-    }
-    return made;
-}
+std::vector<shard> shards_of(const layout& all, int servers);
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/shard.ipp"
+#endif

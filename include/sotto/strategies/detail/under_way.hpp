@@ -12,18 +12,12 @@ namespace sotto::detail {
 class under_way {
 public:
     /// A transfer began.
-    void left(duration now) noexcept {
-        if (count_++ == 0) since_ = now;
-    }
+    void left(duration now) noexcept;
     /// A transfer ended.
-    void arrived(duration now) noexcept {
-        if (--count_ == 0) before_ += now - since_;
-    }
+    void arrived(duration now) noexcept;
 
     /// The length so far.
-    duration total(duration now) const noexcept {
-        return count_ > 0 ? before_ + (now - since_) : before_;
-    }
+    duration total(duration now) const noexcept;
 
 private:
     std::int64_t count_ = 0;
@@ -32,3 +26,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/under_way.ipp"
+#endif

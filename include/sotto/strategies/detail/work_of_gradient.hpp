@@ -1,11 +1,11 @@
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 
 #include "sotto/core/layout.hpp"
 #include "sotto/strategies/detail/task.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
@@ -25,39 +25,34 @@ work work_of_gradient(const task<Model>& job) {
 
 /// Lets the time of a gradient pass while it is computed: a third of it before the first tensor,
 /// the rest as tensors are ready, by their size.
-template <class Transport>
 class gradient_work {
 public:
     /// Of one gradient; borrows the transport.
     template <class Model>
-    gradient_work(Transport& through, const task<Model>& job)
-        : through_(&through),
+    gradient_work(transport_ref through, const task<Model>& job)
+        : through_(through),
           whole_(work_of_gradient(job)),
           size_(static_cast<double>(job.model.layout().size())) {
         pass(1.0 / 3.0);
     }
 
     /// The tensor's gradient is there.
-    void is_ready(const tensor& t) {
-        if (size_ > 0.0) pass(2.0 / 3.0 * static_cast<double>(t.size) / size_);
-    }
+    void is_ready(const tensor& t);
 
     /// All is computed, whether or not it was announced.
     void end() { pass(1.0 - passed_); }
 
 private:
-    void pass(double share) {
-        share = (std::min)(share, 1.0 - passed_);
-        if (share <= 0.0) return;
-        passed_ += share;
-        if (whole_.flops > 0.0 || whole_.bytes > 0.0)
-            through_->charge({.flops = share * whole_.flops, .bytes = share * whole_.bytes});
-    }
+    void pass(double share);
 
-    Transport* through_;
+    transport_ref through_;
     work whole_;
     double size_;
     double passed_ = 0.0;
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/work_of_gradient.ipp"
+#endif

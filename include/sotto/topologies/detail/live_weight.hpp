@@ -27,13 +27,7 @@ live_links live_links_of(const sotto::topologies::mixing_matrix& whole, int rank
 }
 
 /// Whether all links of a rank weigh what by_degree gives them.
-inline bool is_by_degree(const sotto::topologies::mixing_matrix& whole, int rank) noexcept {
-    for (const neighbour& n : whole.into(rank)) {
-        const auto most = (std::max)(whole.into(rank).size(), whole.into(n.rank).size());
-        if (std::abs(n.weight * (1.0 + static_cast<double>(most)) - 1.0) >= 1e-9) return false;
-    }
-    return true;
-}
+bool is_by_degree(const sotto::topologies::mixing_matrix& whole, int rank) noexcept;
 
 /// What a link of a symmetric matrix weighs in the graph of those that are there. Both its ranks
 /// find the same, whatever others know: the matrix stays symmetric, its rows add up to 1, and no
@@ -44,17 +38,11 @@ inline bool is_by_degree(const sotto::topologies::mixing_matrix& whole, int rank
 ///           Where nothing is lost at either end it is the matrix's own weight
 ///   cost    O(degree of a + degree of b)
 ///   source  Xiao, Boyd, Kim 2007, Distributed average consensus with least-mean-square deviation
-inline double live_weight(const sotto::topologies::mixing_matrix& whole, int a, int b,
-                          const live_links& of_a, const live_links& of_b) noexcept {
-    const double weight = whole.weight(a, b);
-    const auto is_whole = [&](int rank, const live_links& of) {
-        return of.count == static_cast<int>(whole.into(rank).size());
-    };
-    if (is_whole(a, of_a) && is_whole(b, of_b)) return weight;
-    if (is_by_degree(whole, a) && is_by_degree(whole, b))
-        return 1.0 / (1.0 + (std::max)(of_a.count, of_b.count));
-    const auto kept = [](const live_links& of) { return of.lost < 1.0 ? 1.0 - of.lost : 1.0; };
-    return weight / (std::max)(kept(of_a), kept(of_b));
-}
+double live_weight(const sotto::topologies::mixing_matrix& whole, int a, int b,
+                   const live_links& of_a, const live_links& of_b) noexcept;
 
 }  // namespace sotto::detail::topologies
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/topologies/detail/live_weight.ipp"
+#endif

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -9,12 +8,9 @@
 #include <vector>
 
 #include "sotto/checkpoint/detail/digest.hpp"
-#include "sotto/collectives/detail/all_gather_v.hpp"
-#include "sotto/collectives/detail/all_gather_values.hpp"
 #include "sotto/collectives/detail/operation.hpp"
-#include "sotto/core/detail/memory/difference.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
@@ -29,71 +25,24 @@ struct text_card {
 };
 
 /// The cards of all ranks' texts. Every rank calls it with the same number.
-template <transport Transport>
-std::vector<text_card> cards_of(Transport& through, std::string_view text, std::uint64_t number) {
-    std::vector<text_card> cards(static_cast<std::size_t>(through.size()));
-    collectives::all_gather_values(through, text_card(text), std::span(cards),
-                                   {channels::set_up, 0, number});
-    return cards;
-}
+std::vector<text_card> cards_of(transport_ref through, std::string_view text, std::uint64_t number);
 
-inline bool all_equal(std::span<const text_card> cards) noexcept {
-    return std::ranges::all_of(cards, [&](const text_card& c) { return c == cards.front(); });
-}
+bool all_equal(std::span<const text_card> cards) noexcept;
 
 /// Where the texts of all ranks depart from that of rank 0, as `difference` reports it. They are
 /// equal up to `begin`, and differ within so many bytes.
-template <transport Transport>
-std::string difference_within(Transport& through, std::string_view text, std::size_t begin,
-                              std::size_t bytes) {
-    // From the start of a line to the end of another one, unless these are far.
-    constexpr std::size_t line_max = 4096;
-    const std::size_t line = begin == 0 ? text.npos : text.rfind('\n', begin - 1);
-    const std::size_t start = line != text.npos && begin - line <= line_max ? line + 1 : begin;
-    const std::string_view part = text.substr(start, begin - start + bytes + line_max);
-    collectives::all_gather_v<Transport> parts(through,
-                                               static_cast<std::int64_t>(bytes + 2 * line_max));
-    parts.start(std::as_bytes(std::span(part)), {channels::set_up, 1, 0});
-    collectives::run(through, parts);
-    const auto part_of = [&](int rank) {
-        const byte_view block = parts.block_of(rank);
-        return std::string_view(reinterpret_cast<const char*>(block.data()), block.size());
-    };
-    std::string found;
-    for (int rank = 1; rank < through.size() && found.empty(); ++rank)
-        found = difference(rank, part_of(rank), 0, part_of(0));
-    return found;
-}
+std::string difference_within(transport_ref through, std::string_view text, std::size_t begin,
+                              std::size_t bytes);
 
 /// Throws mismatch, the same on every rank, unless every rank passes the same text: lines of "name
 /// = value".
 ///   cost    24 bytes from each rank. If texts differ, 24 for each piece of 512 KiB up to the first
 ///           that differs, and that piece
 ///   errors  mismatch: a text that differs, or is longer than 16 MiB
-template <transport Transport>
-void require_agreement(Transport& through, const std::string& text) {
-    constexpr std::uint64_t size_max = std::uint64_t{1} << 24;
-    constexpr std::size_t piece = std::size_t{1} << 19;
-    through.at({.phase = "comparing configurations"});
-    const auto cards = detail::cards_of(through, text, 0);
-    const auto longest = std::ranges::max_element(cards, {}, &detail::text_card::size);
-    if (longest->size > size_max) {
-        through.agree(true);  // as below
-        throw mismatch("the configuration of rank " + std::to_string(longest - cards.begin()) +
-                       " has " + std::to_string(longest->size) + " bytes; at most " +
-                       std::to_string(size_max) + " are possible");
-    }
-    std::string found;
-    std::uint64_t number = 0;
-    for (std::size_t begin = 0; !detail::all_equal(cards) && begin < longest->size;
-         begin += piece) {
-        const auto rest = std::string_view(text).substr((std::min)(begin, text.size()));
-        if (detail::all_equal(detail::cards_of(through, rest.substr(0, piece), ++number))) continue;
-        found = detail::difference_within(through, text, begin, piece);
-        break;
-    }
-    through.agree(true);  // every rank has compared before any rank throws
-    if (!found.empty()) throw mismatch("the ranks are configured differently: " + found);
-}
+void require_agreement(transport_ref through, const std::string& text);
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/trainer/detail/agreement.ipp"
+#endif

@@ -14,6 +14,7 @@
 #include "sotto/models/gradient_source.hpp"
 #include "sotto/trainer/reports.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
@@ -39,17 +40,17 @@ concept shows_loss = requires(const M& model, std::span<const float> logits,
 /// Measures a model on a data set, in batches whose memory is kept. The loss is what the model says
 /// it is, `loss(parameters, batch)`; else the value of the loss that it learns by, `loss()`, on its
 /// logits; else their cross-entropy. Without labels, accuracy is NaN.
-template <class Model, class Transport>
+template <class Model>
 class evaluator {
 public:
     /// Reads so many examples at a time.
-    evaluator(std::int64_t batch_size, const Transport& through)
+    evaluator(std::int64_t batch_size, transport_ref through)
         : batch_size_(batch_size), everybodys_(static_cast<std::size_t>(through.size())) {}
 
     /// Ranks share the examples out and add up what they found, in the order of the ranks.
     template <class Data>
     evaluation shared(Model& model, std::span<const float> parameters, const Data& data,
-                      Transport& through) {
+                      transport_ref through) {
         const std::int64_t size = data.size(), world = through.size(), rank = through.rank();
         const sums mine =
             measure(model, parameters, data, size * rank / world, size * (rank + 1) / world);
@@ -63,7 +64,7 @@ public:
     /// Every rank measures its own model on all of them, and they tell each other.
     template <class Data>
     own_evaluations own(Model& model, std::span<const float> parameters, const Data& data,
-                        Transport& through) {
+                        transport_ref through) {
         collectives::all_gather_values(through, measure(model, parameters, data, 0, data.size()),
                                        std::span(everybodys_),
                                        {channels::evaluation, 0, rounds_++});

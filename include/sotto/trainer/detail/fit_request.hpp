@@ -26,8 +26,8 @@ void request_evaluation(description& text, const Extra& extra) {
 template <class Extra>
 void request_checkpoints(description& text, const Extra& extra) {
     if constexpr (is_checkpoints<Extra>) {
-        text.add("checkpoints.every_steps", extra.options().every_steps);
-        text.add("checkpoints.every_epochs", extra.options().every_epochs);
+        text.add("checkpoints.every_steps", extra.chosen().every_steps);
+        text.add("checkpoints.every_epochs", extra.chosen().every_epochs);
     }
 }
 

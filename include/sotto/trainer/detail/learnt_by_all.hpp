@@ -13,6 +13,7 @@
 #include "sotto/trainer/detail/model_buffers.hpp"
 #include "sotto/trainer/reports.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
@@ -21,16 +22,16 @@ namespace sotto::detail {
 /// of another strategy each is by itself.
 ///   math    where ranks' parameters differ, of their mean: sum of w_i x_i over sum of w_i, with
 ///           the weights that the strategy gives them. Of models' buffers it is the plain mean
-template <class Model, class Strategy, class State, class Transport>
+template <class Model, class Strategy, class State>
 class learnt_by_all {
-    using buffers_type = model_buffers<Model, Transport>;
+    using buffers_type = model_buffers<Model>;
 
     static constexpr bool in_step = conducting::in_step<Strategy>;
 
 public:
     /// All but the batch size stay the caller's.
     learnt_by_all(Model& model, State& state, std::span<const float> parameters,
-                  buffers_type& buffers, std::int64_t batch_size, Transport& through)
+                  buffers_type& buffers, std::int64_t batch_size, transport_ref through)
         : model_(model),
           state_(state),
           parameters_(parameters),
@@ -108,9 +109,9 @@ private:
     State& state_;
     std::span<const float> parameters_;
     buffers_type& buffers_;
-    Transport& transport_;
-    evaluator<Model, Transport> evaluator_;
-    mean_parameters<Transport> mean_;
+    transport_ref transport_;
+    evaluator<Model> evaluator_;
+    mean_parameters mean_;
     std::vector<learnt_so_far> learnt_of_ranks_;
     std::uint64_t evaluations_ = 0;
 };

@@ -1,12 +1,10 @@
 #pragma once
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "sotto/core/errors.hpp"
-#include "sotto/kernels/detail/simd/reductions.hpp"
 
 namespace sotto::detail {
 
@@ -17,20 +15,10 @@ struct step_place {
     std::optional<double> last_loss{};  // of the last step with data that this rank completed
 
     /// " (step 13, epoch 2, last loss 0.7012)"
-    std::string text() const {
-        return " (step " + std::to_string(step) + ", epoch " + std::to_string(epoch) +
-               ", last loss " + loss() + ")";
-    }
+    std::string text() const;
 
 private:
-    std::string loss() const {
-        if (!last_loss) return "none yet";
-        if (!kernels::is_finite(*last_loss)) return "not finite";
-        char digits[32];
-        return {digits, std::to_chars(digits, digits + sizeof digits, *last_loss,
-                                      std::chars_format::general, 4)
-                            .ptr};
-    }
+    std::string loss() const;
 };
 
 /// Runs a step. An error about a value that is not finite then has the step's place in its text.
@@ -49,3 +37,7 @@ auto located(const step_place& place, Action action) -> decltype(action()) {
 }
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/trainer/detail/located.ipp"
+#endif

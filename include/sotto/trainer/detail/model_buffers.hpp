@@ -11,15 +11,16 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/models/gradient_source.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
 /// What a model has besides parameters, as the trainer handles it: a failed round leaves no trace
 /// in it, and an evaluation sees the mean over all ranks. Models without buffers cost nothing.
-template <class Model, class Transport>
+template <class Model>
 class model_buffers {
 public:
-    model_buffers(Model& model, Transport& through) : model_(model), through_(through) {
+    model_buffers(Model& model, transport_ref through) : model_(model), through_(through) {
         if constexpr (with_buffers<Model>) {
             model.reset_buffers();
             kept_.resize(model.buffers().size());
@@ -85,9 +86,9 @@ private:
     void put_back() noexcept { std::ranges::copy(kept_, model_.buffers().begin()); }
 
     Model& model_;
-    Transport& through_;
+    transport_ref through_;
     std::vector<float> kept_;
-    std::optional<sotto::collectives::all_reduce<Transport>> sum_;  // where there are buffers
+    std::optional<collectives::all_reduce> sum_;  // where there are buffers
 };
 
 }  // namespace sotto::detail

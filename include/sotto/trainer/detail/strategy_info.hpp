@@ -3,13 +3,14 @@
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/trainer/reports.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
 /// What is known of a run by its strategy and transport alone. `together`: the ranks that train one
 /// model.
-template <class State, class Transport, class Together>
-run_info info_of(State& state, const Transport& through, const Together& together) {
+template <class State>
+run_info info_of(State& state, transport_ref through, transport_ref together) {
     return {.rank = through.rank(),
             .world_size = through.size(),
             .serves = conducting::memory_of_server(state),

@@ -159,7 +159,7 @@ TEST_CASE("a header that promises more than there is costs no memory") {
 
 TEST_CASE("a tensor that changes after the file was checked is not handed out") {
     memory_files files = with_two_generations();
-    detail::checkpoint::file_reader<memory_files> file(files, std::string("run/") + newer);
+    detail::checkpoint::file_reader file(files, std::string("run/") + newer);
     const std::size_t which = *file.find("state/rank0/residual");
     const auto& entry = file.header().tensors[which];
     bytes found(static_cast<std::size_t>(entry.size_bytes()));
@@ -175,9 +175,8 @@ TEST_CASE("a folder that is not there holds no checkpoint; a file that cannot be
     std::vector<std::string> refused;
     CHECK(newest(files, refused, "no/such/folder") == 0);
     CHECK(refused.empty());
-    CHECK_THROWS_WITH_AS(
-        detail::checkpoint::file_reader<detail::checkpoint::posix_files>(files, "no/such/file"),
-        "cannot open 'no/such/file': No such file or directory", io_failure);
+    CHECK_THROWS_WITH_AS(detail::checkpoint::file_reader(files, "no/such/file"),
+                         "cannot open 'no/such/file': No such file or directory", io_failure);
 }
 
 TEST_CASE(
@@ -188,7 +187,7 @@ TEST_CASE(
         call();
         return files.disk().looks;
     };
-    std::optional<detail::checkpoint::file_reader<memory_files>> file;
+    std::optional<detail::checkpoint::file_reader> file;
     std::vector<detail::checkpoint::refused_file> found;
     const std::int64_t checking =
         looks_of([&] { CHECK(detail::checkpoint::open_newest(files, "run", file, found)); });
@@ -282,7 +281,7 @@ TEST_CASE("open_newest: listed -> steps of all, also of damaged and later ones")
     memory_files files = with_two_generations();
     REQUIRE(small_checkpoint(30).write(files, "run", 3) == "");
     content(files, newer).pop_back();
-    std::optional<detail::checkpoint::file_reader<memory_files>> file;
+    std::optional<detail::checkpoint::file_reader> file;
     std::vector<detail::checkpoint::refused_file> refused{{7, "refused by an earlier call"}};
     std::vector<std::int64_t> listed{7};
     REQUIRE(detail::checkpoint::open_newest(files, "run", file, refused, 25, &listed));
@@ -317,11 +316,11 @@ TEST_CASE("tensors without data at the borders of many sections stay in theirs")
         all.insert(all.end(), fields.begin(), fields.end());
     }
     memory_files files;
-    detail::checkpoint::file_writer<memory_files> out(files, "run", 20, 2);
+    detail::checkpoint::file_writer out(files, "run", 20, 2);
     out.write_header(detail::checkpoint::format_header(plan.finish()));
     for (const detail::saved_field& field : all) out.write(field.memory);
     REQUIRE(out.finish());
-    detail::checkpoint::file_reader<memory_files> file(files, std::string("run/") + newer);
+    detail::checkpoint::file_reader file(files, std::string("run/") + newer);
     REQUIRE(file.header().tensors.size() == all.size() + 1);
     for (std::size_t i = 0; i < all.size(); ++i)
         CHECK(file.header().tensors[i].name ==
@@ -360,7 +359,7 @@ TEST_CASE("file_reader: the last tensor is not the digests -> refused by its nam
         memory_files files;
         files.disk().enter(newer, other);
         CHECK_THROWS_WITH_AS(
-            detail::checkpoint::file_reader<memory_files>(files, std::string("run/") + newer),
+            detail::checkpoint::file_reader(files, std::string("run/") + newer),
             ("'run/" + std::string(newer) +
              "' is damaged: section 'header': expected 32 bytes named 'digest' as the last tensor, "
              "found '" +

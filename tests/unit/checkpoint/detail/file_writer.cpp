@@ -130,9 +130,8 @@ TEST_CASE("checkpoints that cannot be read: a new one is written -> they stay an
 
 TEST_CASE("of two that write into one folder at a time, one does, and its file is whole") {
     const auto check = [](auto files, const std::filesystem::path& folder) {
-        using Files = decltype(files);
         {
-            detail::checkpoint::file_writer<Files> first(files, folder, 20, 2);
+            detail::checkpoint::file_writer first(files, folder, 20, 2);
             REQUIRE(first.ok());
             const std::string path = (folder / "checkpoint-000000000020.safetensors").string();
             CHECK(small_checkpoint(20).write(files, folder) ==

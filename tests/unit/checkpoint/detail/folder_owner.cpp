@@ -50,7 +50,7 @@ struct seen_processes {
     }
 };
 
-using owner = detail::checkpoint::folder_owner<memory_files>;
+using owner = detail::checkpoint::folder_owner;
 
 owner own(const memory_files& files, claimant who, seen_processes seen = {}) {
     return owner(files, "run", std::move(who), seen);
@@ -280,7 +280,7 @@ TEST_CASE("folder_owner: no memory when it ends -> the claim stays, and nothing 
     };
     const full_files files;
     {
-        detail::checkpoint::folder_owner<full_files> mine(files, "run", of("one"));
+        detail::checkpoint::folder_owner mine(files, "run", of("one"));
         std::string why;
         REQUIRE(mine.attempt(why) == ownership::held);
         *files.is_full = true;
@@ -316,7 +316,7 @@ TEST_CASE("folder_owner: no file of that name can be read -> refused by kind, el
           std::pair(file_fault::shortened_while_read, ownership::failed)}) {
         odd_files files;
         files.fault = fault;
-        detail::checkpoint::folder_owner<odd_files> mine(files, "run", of("one"));
+        detail::checkpoint::folder_owner mine(files, "run", of("one"));
         std::string why;
         CHECK(mine.attempt(why) == expected);
         CHECK(why.ends_with(": move it away") == (expected == ownership::refused));
@@ -453,7 +453,7 @@ TEST_CASE("folder_owner: no locks, two claim at the same moment -> one has it") 
             put(files, sotto::detail::checkpoint::owner_text(of("old", "c", 5)));
             files.disk().pass(60s);
         }
-        detail::checkpoint::folder_owner<unlocked_files> first(files, "run", of("one", "a", 1)),
+        detail::checkpoint::folder_owner first(files, "run", of("one", "a", 1)),
             second(files, "run", of("two", "b", 2));
         std::string ignored;
         *files.before = [&] { CHECK(second.attempt(ignored) == ownership::held); };
@@ -479,7 +479,7 @@ TEST_CASE("folder_owner: another job claims first at the lock -> its claim stays
     late_files files;
     put(files, sotto::detail::checkpoint::owner_text(of("old", "c", 5)));
     files.disk().pass(60s);
-    detail::checkpoint::folder_owner<late_files> first(files, "run", of("one", "a", 1)),
+    detail::checkpoint::folder_owner first(files, "run", of("one", "a", 1)),
         second(files, "run", of("two", "b", 2));
     std::string ignored;
     *files.before = [&] { CHECK(second.attempt(ignored) == ownership::held); };
@@ -568,7 +568,7 @@ TEST_CASE("read_owner: what owner_text wrote, whatever it is called -> the same;
 TEST_CASE("folder_owner: a real folder -> the same by the system's files") {
     const testing::scratch_folder scratch("folder_owner");
     const auto path = scratch.path() / owner_file;
-    using real = detail::checkpoint::folder_owner<detail::checkpoint::posix_files>;
+    using real = detail::checkpoint::folder_owner;
     std::string why;
     {
         real first({}, scratch.path());

@@ -52,8 +52,7 @@ struct state_of_another_type : state {
 
 constexpr const char* configuration = "optimizer sgd\nservers 2\n";
 
-own_state<memory_files> on(const std::shared_ptr<memory_disk>& disk,
-                           const std::string& text = configuration) {
+own_state on(const std::shared_ptr<memory_disk>& disk, const std::string& text = configuration) {
     return {"folder", "server 1", text, 2, memory_files(disk)};
 }
 

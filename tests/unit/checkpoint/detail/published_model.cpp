@@ -217,7 +217,7 @@ TEST_CASE("a survey says whether all weights and buffers are numbers") {
 
 TEST_CASE("a survey refuses what is no published model, and says where the system refused") {
     memory_files files;
-    file_writer<memory_files> file(files, "group", 7, 2);
+    file_writer file(files, "group", 7, 2);
     sotto::detail::file_plan plan;
     plan.note("format", "sotto.checkpoint");
     file.write_header(format_header(plan.finish()));
@@ -250,7 +250,7 @@ TEST_CASE("models of another architecture are refused with both") {
 
 TEST_CASE("what a run saved for itself is no published model") {
     memory_files files;
-    file_writer<memory_files> file(files, "group", 7, 2);
+    file_writer file(files, "group", 7, 2);
     sotto::detail::file_plan plan;
     plan.note("format", "sotto.checkpoint");
     file.write_header(format_header(plan.finish()));

@@ -12,11 +12,11 @@ using namespace sotto::detail::launch;
 
 namespace {
 
-const std::vector<detail::launch::network_interface> some{{"lo", "127.0.0.1"},
-                                                          {"eth0", "192.168.1.7"},
-                                                          {"eth1", "10.1.2.3"},
-                                                          {"eth10", "10.200.0.9"},
-                                                          {"ib0", "fd00::12:5"}};
+const std::vector<sotto::detail::launch::network_interface> some{{"lo", "127.0.0.1"},
+                                                                 {"eth0", "192.168.1.7"},
+                                                                 {"eth1", "10.1.2.3"},
+                                                                 {"eth10", "10.200.0.9"},
+                                                                 {"ib0", "fd00::12:5"}};
 
 }  // namespace
 
@@ -33,14 +33,14 @@ TEST_CASE("an interface is chosen by name, address, network, or what names begin
 }
 
 TEST_CASE("address_of_interface: a link-local address -> with its interface") {
-    const std::vector<detail::launch::network_interface> links{
+    const std::vector<sotto::detail::launch::network_interface> links{
         {"lo", "::1"}, {"eth0", "fe80::1%eth0"}, {"eth1", "fe80::2%eth1"}};
     CHECK(address_of_interface("eth1", links) == "fe80::2%eth1");
     CHECK(address_of_interface("fe80::2", links) == "fe80::2%eth1");
     CHECK(address_of_interface("[fe80::2%eth1]", links) == "fe80::2%eth1");
     CHECK(address_of_interface("fe80::/10", links) == "fe80::1%eth0");
     CHECK(address_of_interface("[::1]", links) == "::1");
-    for (const detail::launch::network_interface& i : interfaces_of_this_machine())
+    for (const sotto::detail::launch::network_interface& i : interfaces_of_this_machine())
         CHECK(i.address.starts_with("fe80:") == i.address.ends_with("%" + i.name));
 }
 
@@ -58,7 +58,8 @@ TEST_CASE("a choice that means nothing is refused with a list of what there is")
 
 TEST_CASE("this machine has a loopback interface") {
     const auto all = interfaces_of_this_machine();
-    CHECK(std::any_of(all.begin(), all.end(), [](const detail::launch::network_interface& i) {
-        return i.address == "127.0.0.1";
-    }));
+    CHECK(
+        std::any_of(all.begin(), all.end(), [](const sotto::detail::launch::network_interface& i) {
+            return i.address == "127.0.0.1";
+        }));
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 using namespace sotto;
-using detail::launch::expand_node_list;
+using sotto::detail::launch::expand_node_list;
 
 using hosts = std::vector<std::string>;
 

@@ -41,7 +41,7 @@ mixing_matrix ring_of_halves(int size) {
 }
 
 struct halves {
-    repeated bind(int size) const { return repeated{ring_of_halves(size)}; }
+    auto bind(int size) const { return repeated(ring_of_halves(size)); }
 };
 
 mixing_matrix pairs(int size, const std::vector<std::pair<int, int>>& of, double weight = 0.5) {
@@ -64,7 +64,7 @@ TEST_CASE("what joins all ranks is taken, in one round or over several") {
         joins(lazy{one_peer_exponential{}}.bind(size));
     }
     // Neither of two rounds joins all, and both do.
-    joins(repeated{std::vector{pairs(4, {{0, 1}, {2, 3}}), pairs(4, {{1, 2}, {3, 0}})}});
+    joins(repeated(std::vector{pairs(4, {{0, 1}, {2, 3}}), pairs(4, {{1, 2}, {3, 0}})}));
     joins(edge_list{{{0, 1}, {1, 2}, {2, 0}}, true}.bind(3));
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("ranks that never hear of each other are refused, naming the first") {
     refuses(edge_list{{{0, 1}, {2, 3}}}.bind(4),
             "topology: what rank 0 has never comes to rank 2: the graph is not connected, and its "
             "parts would never come together; link them");
-    refuses(repeated{mixing_matrix(2)},
+    refuses(repeated(mixing_matrix(2)),
             "topology: what rank 0 has never comes to rank 1: the graph is not connected, and its "
             "parts would never come together; link them");
     refuses(edge_list{{{1, 0}, {1, 2}, {2, 1}}, true}.bind(3),
@@ -81,7 +81,7 @@ TEST_CASE("ranks that never hear of each other are refused, naming the first") {
     refuses(edge_list{{{0, 1}, {1, 2}, {2, 1}}, true}.bind(3),
             "topology: what rank 1 has never comes to rank 0: the graph is not connected, and its "
             "parts would never come together; link them");
-    refuses(repeated{std::vector{pairs(4, {{0, 1}}), pairs(4, {{2, 3}})}},
+    refuses(repeated(std::vector{pairs(4, {{0, 1}}), pairs(4, {{2, 3}})}),
             "topology: what rank 0 has never comes to rank 2: the graph is not connected, and its "
             "parts would never come together; link them");
 }
@@ -94,16 +94,16 @@ TEST_CASE("own weights of 0 are refused where ranks change places for ever, and 
     for (const int size : {3, 5, 7}) joins(halves{}.bind(size));  // an odd way leads back
     mixing_matrix cycle(3);                                       // everybody hands on all of it
     cycle.link(1, 0, 1.0).link(2, 1, 1.0).link(0, 2, 1.0);
-    refuses(repeated{cycle}, to_and_fro);
+    refuses(repeated(cycle), to_and_fro);
     // Two ranks that change places, twice: each has its own again after two rounds.
-    refuses(repeated{std::vector{pairs(2, {{0, 1}}, 1.0), pairs(2, {{0, 1}}, 1.0)}},
+    refuses(repeated(std::vector{pairs(2, {{0, 1}}, 1.0), pairs(2, {{0, 1}}, 1.0)}),
             "topology: what rank 0 has never comes to rank 1: the graph is not connected, and its "
             "parts would never come together; link them");
     // A round may leave a distance as it is where those to come do not.
     mixing_matrix late(3);
     late.link(0, 1, 1.0).link(1, 0, 0.5).link(1, 2, 0.5).link(2, 0, 0.5);
     CHECK(second_singular_value(late) == doctest::Approx(1.0));
-    joins(repeated{late});
+    joins(repeated(late));
 }
 
 TEST_CASE("what is drawn anew in each round is not looked at") {

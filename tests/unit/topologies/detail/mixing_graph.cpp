@@ -20,9 +20,9 @@ using sotto::detail::topologies::mixing_graph;
 namespace {
 
 template <class Topology>
-detail::topologies::mixing_graph graph_of(const Topology& topology, int ranks) {
+sotto::detail::topologies::mixing_graph graph_of(const Topology& topology, int ranks) {
     auto state = topology.bind(ranks);
-    return detail::topologies::graph_of(
+    return sotto::detail::topologies::graph_of(
         ranks, state.period(), topologies::summary_of(state).second_singular_value,
         [&](std::int64_t round) -> const auto& { return state.matrix(round); });
 }
@@ -30,27 +30,28 @@ detail::topologies::mixing_graph graph_of(const Topology& topology, int ranks) {
 }  // namespace
 
 TEST_CASE("a graph has the links of its matrix, with their weights") {
-    const detail::topologies::mixing_graph ring = graph_of(topologies::ring{}, 8);
+    const sotto::detail::topologies::mixing_graph ring = graph_of(topologies::ring{}, 8);
     CHECK(ring.ranks == 8);
     CHECK(ring.period == 1);
     CHECK(ring.second_singular_value == doctest::Approx(0.8047).epsilon(1e-4));
     CHECK(ring.link_count == 16);
     CHECK(ring.degree == 2);
     REQUIRE(ring.links.size() == 16);
-    CHECK(ring.links[0] == detail::topologies::mixing_link{1, 0, 1.0 / 3.0});
-    CHECK(ring.links[1] == detail::topologies::mixing_link{7, 0, 1.0 / 3.0});
+    CHECK(ring.links[0] == sotto::detail::topologies::mixing_link{1, 0, 1.0 / 3.0});
+    CHECK(ring.links[1] == sotto::detail::topologies::mixing_link{7, 0, 1.0 / 3.0});
     CHECK(ring.links[2].to == 1);
     CHECK(graph_of(topologies::complete{}, 5).links.size() == 20);
     CHECK(graph_of(topologies::ring{}, 1).links.empty());
 }
 
 TEST_CASE("of matrices that take turns it is the mean") {
-    const detail::topologies::mixing_graph one_peer =
+    const sotto::detail::topologies::mixing_graph one_peer =
         graph_of(topologies::one_peer_exponential{}, 8);
     CHECK(one_peer.period == 3);
     REQUIRE(one_peer.links.size() == 24);  // from 1, 2 and 4 places on
     for (const auto& link : one_peer.links) CHECK(link.weight == doctest::Approx(0.5 / 3.0));
-    const detail::topologies::mixing_graph pairs = graph_of(topologies::random_matching{3}, 4);
+    const sotto::detail::topologies::mixing_graph pairs =
+        graph_of(topologies::random_matching{3}, 4);
     CHECK(pairs.period == 0);
     CHECK(std::isnan(pairs.second_singular_value));
     double into_0 = 0.0;
@@ -60,7 +61,7 @@ TEST_CASE("of matrices that take turns it is the mean") {
 }
 
 TEST_CASE("links of a graph that has very many are counted, and not listed") {
-    const detail::topologies::mixing_graph all = graph_of(topologies::complete{}, 150);
+    const sotto::detail::topologies::mixing_graph all = graph_of(topologies::complete{}, 150);
     CHECK(all.link_count == 150 * 149);
     CHECK(all.links.empty());
 }

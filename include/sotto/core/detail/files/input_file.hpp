@@ -1,77 +1,33 @@
 #pragma once
 
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstddef>
 #include <filesystem>
-#include <span>
 #include <system_error>
-#include <utility>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/detail/files/descriptor.hpp"
-#include "sotto/core/detail/files/file_kind.hpp"
 
 namespace sotto::detail {
 
 /// The facts of what the path leads to; links are followed.
 ///   errors  `why`: the system's reason, or file_fault::dangling_link
-inline struct ::stat facts_of_path(const char* path, std::error_code& why) noexcept {
-    struct ::stat facts {
-    }, link{};
-    why.clear();
-    if (::stat(path, &facts) == 0) return facts;
-    why = system_reason();
-    if (errno == ENOENT && ::lstat(path, &link) == 0 && S_ISLNK(link.st_mode))
-        why = file_fault::dangling_link;
-    return facts;
-}
+struct ::stat facts_of_path(const char* path, std::error_code& why) noexcept;
 
 /// Opens a regular file for reading. It never blocks: a FIFO, a folder, a socket or a device is
 /// refused before it is opened, since opening some devices has effects.
 ///   errors  none; `why` is the system's reason or a file_fault
-inline descriptor open_regular(const char* path, std::error_code& why) noexcept {
-    struct ::stat facts = facts_of_path(path, why);
-    if (!why) why = why_not_regular(facts);
-    if (why) return {};
-    descriptor file = open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    // Something else may have the path by now.
-    if (!file || ::fstat(file.handle(), &facts) != 0)
-        why = system_reason();
-    else
-        why = why_not_regular(facts);
-    if (why) file.close();
-    return file;
-}
+descriptor open_regular(const char* path, std::error_code& why) noexcept;
 
 /// The same as a stream.
-inline input_stream open_regular_stream(const char* path, std::error_code& why) noexcept {
-    descriptor opened = open_regular(path, why);
-    if (why) return nullptr;
-    input_stream stream = stream_of(std::move(opened));
-    if (!stream) why = system_reason();
-    return stream;
-}
+input_stream open_regular_stream(const char* path, std::error_code& why) noexcept;
 
 /// All bytes of a regular file, as many as it had when it was opened.
 ///   errors  empty; `why` is the system's reason or a file_fault
-inline bytes read_regular(const std::filesystem::path& path, std::error_code& why) {
-    const descriptor file = open_regular(path.c_str(), why);
-    if (why) return {};
-    struct ::stat facts {};
-    if (::fstat(file.handle(), &facts) != 0) return why = system_reason(), bytes();
-    bytes content(static_cast<std::size_t>(facts.st_size));
-    for (std::span rest(content); !rest.empty();) {
-        const auto got =
-            uninterrupted([&] { return ::read(file.handle(), rest.data(), rest.size()); });
-        if (got < 0) return why = system_reason(), bytes();
-        if (got == 0) return why = file_fault::shortened_while_read, bytes();
-        rest = rest.subspan(static_cast<std::size_t>(got));
-    }
-    return content;
-}
+bytes read_regular(const std::filesystem::path& path, std::error_code& why);
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/core/detail/files/input_file.ipp"
+#endif

@@ -2,32 +2,17 @@
 
 #include <pthread.h>
 #include <sys/types.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <csignal>
 #include <cstddef>
-#include <ctime>
 
 namespace sotto::detail {
 
 /// Writes as write(2) does. Where no process reads a pipe any more it fails with EPIPE, and the
 /// SIGPIPE that would end this process is not delivered.
-inline ::ssize_t write_quietly(int to, const char* from, std::size_t size) noexcept {
-    sigset_t pipe, pending, before;
-    ::sigemptyset(&pipe);
-    ::sigaddset(&pipe, SIGPIPE);
-    ::sigpending(&pending);
-    ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
-    const ::ssize_t count = ::write(to, from, size);
-    const int why = errno;
-    const timespec now{};
-    // The signal is sent to this thread alone. It is pending unless it is ignored.
-    if (count < 0 && why == EPIPE && !::sigismember(&pending, SIGPIPE))
-        while (::sigtimedwait(&pipe, nullptr, &now) < 0 && errno == EINTR) {}
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    errno = why;
-    return count;
-}
+::ssize_t write_quietly(int to, const char* from, std::size_t size) noexcept;
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/core/detail/files/write_quietly.ipp"
+#endif

@@ -6,26 +6,15 @@
 
 namespace sotto::detail {
 
-inline std::string_view next_line(std::string_view& text) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix((std::min)(text.size(), line.size() + 1));
-    return line;
-}
+std::string_view next_line(std::string_view& text);
 
 /// Says where the text of one rank departs from another's, line by line of "name = value"; empty if
 /// it does not.
-inline std::string difference(int rank, std::string_view theirs, int other,
-                              std::string_view expected_of_it) {
-    while (!theirs.empty() || !expected_of_it.empty()) {
-        const std::string_view found = next_line(theirs), expected = next_line(expected_of_it);
-        if (found == expected) continue;
-        const auto shown = [](std::string_view line) {
-            return line.empty() ? std::string("nothing") : std::string(line);
-        };
-        return "rank " + std::to_string(rank) + " has '" + shown(found) + "' where rank " +
-               std::to_string(other) + " has '" + shown(expected) + "'";
-    }
-    return {};
-}
+std::string difference(int rank, std::string_view theirs, int other,
+                       std::string_view expected_of_it);
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/core/detail/memory/difference.ipp"
+#endif

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -16,26 +14,11 @@ public:
     /// For indices below `end`. The set is empty.
     explicit index_set(std::size_t end) : end_(end), words_(end / 64 + 1), used_(end / 4096 + 1) {}
 
-    void insert(std::size_t index) noexcept {
-        std::uint64_t& word = words_[index / 64];
-        size_ += (word & bit(index)) == 0;
-        word |= bit(index);
-        used_[index / 4096] |= bit(index / 64);
-    }
+    void insert(std::size_t index) noexcept;
 
-    void erase(std::size_t index) noexcept {
-        std::uint64_t& word = words_[index / 64];
-        size_ -= (word & bit(index)) != 0;
-        word &= ~bit(index);
-        if (word == 0) used_[index / 4096] &= ~bit(index / 64);
-    }
+    void erase(std::size_t index) noexcept;
 
-    void clear() noexcept {
-        if (size_ == 0) return;
-        std::fill(words_.begin(), words_.end(), 0);
-        std::fill(used_.begin(), used_.end(), 0);
-        size_ = 0;
-    }
+    void clear() noexcept;
 
     std::size_t size() const noexcept { return size_; }
     bool empty() const noexcept { return size_ == 0; }
@@ -43,16 +26,7 @@ public:
     std::size_t end() const noexcept { return end_; }
 
     /// The least index in the set that is at least `from`; end() if there is none.
-    std::size_t next(std::size_t from) const noexcept {
-        if (size_ == 0 || from >= end_) return end_;
-        const std::size_t word = from / 64;
-        if (const std::uint64_t rest = words_[word] >> from % 64; rest != 0)
-            return from + static_cast<std::size_t>(std::countr_zero(rest));
-        const std::size_t found = next_word(word + 1);
-        return found < words_.size()
-                   ? 64 * found + static_cast<std::size_t>(std::countr_zero(words_[found]))
-                   : end_;
-    }
+    std::size_t next(std::size_t from) const noexcept;
 
 private:
     static constexpr std::uint64_t bit(std::size_t place) noexcept {
@@ -60,16 +34,7 @@ private:
     }
 
     /// The first word from this one on in which there is an index.
-    std::size_t next_word(std::size_t from) const noexcept {
-        if (from >= words_.size()) return words_.size();
-        std::size_t block = from / 64;
-        std::uint64_t rest = used_[block] >> from % 64 << from % 64;
-        while (rest == 0) {
-            if (++block == used_.size()) return words_.size();
-            rest = used_[block];
-        }
-        return 64 * block + static_cast<std::size_t>(std::countr_zero(rest));
-    }
+    std::size_t next_word(std::size_t from) const noexcept;
 
     std::size_t end_;
     std::size_t size_ = 0;
@@ -78,3 +43,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/core/detail/memory/index_set.ipp"
+#endif

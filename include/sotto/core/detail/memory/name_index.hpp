@@ -1,12 +1,13 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
+
+#include "sotto/core/config.hpp"
 
 namespace sotto::detail {
 
@@ -17,19 +18,10 @@ namespace sotto::detail {
 class name_index {
 public:
     /// Room for one entry more, so that `add` cannot fail.
-    void reserve_one() {
-        if (2 * (count_ + 1) <= slots_.size()) return;
-        std::vector<slot> larger((std::max)(std::size_t{8}, 2 * slots_.size()));
-        for (const slot& each : slots_)
-            if (each.entry != 0) free_slot(larger, each.hash) = each;
-        slots_.swap(larger);
-    }
+    void reserve_one();
 
     /// The next entry has this name, which no other one has. Requires reserve_one().
-    void add(std::string_view name) noexcept {
-        const auto hash = hash_of(name);
-        free_slot(slots_, hash) = {hash, static_cast<std::uint32_t>(++count_)};
-    }
+    void add(std::string_view name) noexcept;
 
     /// The number of the entry of this name; nothing if there is none.
     template <class NameOf>
@@ -49,19 +41,16 @@ private:
         std::uint32_t entry = 0;  // its number and one; 0: there is none
     };
 
-    static std::uint32_t hash_of(std::string_view name) noexcept {
-        const std::uint64_t hash = std::hash<std::string_view>{}(name);
-        return static_cast<std::uint32_t>(hash ^ hash >> 32);
-    }
+    static std::uint32_t hash_of(std::string_view name) noexcept;
 
-    static slot& free_slot(std::vector<slot>& among, std::uint32_t hash) noexcept {
-        std::size_t at = hash & (among.size() - 1);
-        while (among[at].entry != 0) at = (at + 1) & (among.size() - 1);
-        return among[at];
-    }
+    static slot& free_slot(std::vector<slot>& among, std::uint32_t hash) noexcept;
 
     std::vector<slot> slots_;  // as many as a power of two, at most half of them taken
     std::size_t count_ = 0;
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/core/detail/memory/name_index.ipp"
+#endif

@@ -6,11 +6,9 @@
 #include <mutex>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/detail/processes/owner_process.hpp"
-#include "sotto/core/detail/processes/thread.hpp"
 
 namespace sotto::detail {
 
@@ -21,12 +19,7 @@ namespace sotto::detail {
 class periodic_task {
 public:
     /// `which` names the thread in errors. The task must not throw.
-    periodic_task(const std::string& which, duration period, std::function<void()> task)
-        : state_(std::make_unique<state>()) {
-        (*state_)->task = std::move(task);
-        (*state_)->thread =
-            start_thread(which, [own = state_->get(), period] { own->run(period); });
-    }
+    periodic_task(const std::string& which, duration period, std::function<void()> task);
     periodic_task(const periodic_task&) = delete;
     periodic_task& operator=(const periodic_task&) = delete;
     /// Waits for a call that has begun. In a child of fork(), which has no such thread, nothing is
@@ -35,23 +28,9 @@ public:
 
 private:
     struct state {
-        ~state() {
-            {
-                const std::lock_guard lock(mutex);
-                ends = true;
-            }
-            ended.notify_all();
-            if (thread.joinable()) thread.join();
-        }
+        ~state();
 
-        void run(duration period) {
-            std::unique_lock lock(mutex);
-            while (!ended.wait_for(lock, period, [&] { return ends; })) {
-                lock.unlock();
-                task();
-                lock.lock();
-            }
-        }
+        void run(duration period);
 
         std::function<void()> task;
         std::mutex mutex;
@@ -64,3 +43,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/core/detail/processes/periodic_task.ipp"
+#endif

@@ -1,12 +1,5 @@
 #pragma once
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
-#include <algorithm>
-#include <charconv>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,48 +16,17 @@ struct host_port {
 
 /// Whether it may be the name of a host or an address: letters, digits, - . _ and what is beyond
 /// ASCII; of one with colons, an IPv6 address, perhaps with a zone.
-inline bool may_be_host(const std::string& text) {
-    if (text.find(':') != text.npos) {
-        in6_addr ignored{};
-        return ::inet_pton(AF_INET6, text.substr(0, text.find('%')).c_str(), &ignored) == 1;
-    }
-    return !text.empty() && std::ranges::all_of(text, [](char letter) {
-        const auto byte = static_cast<unsigned char>(letter);
-        return byte >= 0x80 || (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
-               (byte >= 'A' && byte <= 'Z') || byte == '-' || byte == '.' || byte == '_';
-    });
-}
+bool may_be_host(const std::string& text);
 
 /// Reads `host`, `host:port`, `::1`, `[::1]` or `[::1]:port`; nothing if a text is none of these.
 /// An IPv6 address may have a zone, as `fe80::1%eth0`.
-inline std::optional<host_port> read_host_port(std::string_view text) {
-    host_port read;
-    const bool in_brackets = text.starts_with('[');
-    const auto colons = std::count(text.begin(), text.end(), ':');
-    std::size_t end = text.size();
-    if (in_brackets)
-        end = text.find(']');
-    else if (colons == 1)
-        end = text.find(':');
-    if (end == std::string_view::npos) return std::nullopt;
-    read.host = text.substr(in_brackets ? 1 : 0, in_brackets ? end - 1 : end);
-    // Brackets are there to tell colons of an address from that before the port.
-    if (in_brackets && read.host.find(':') == std::string::npos) return std::nullopt;
-    if (!may_be_host(read.host)) return std::nullopt;
-    text.remove_prefix(in_brackets ? end + 1 : end);
-    if (text.empty()) return read;
-    std::uint16_t port = 0;
-    const char* const last = text.data() + text.size();
-    const auto [rest, why] = std::from_chars(text.data() + 1, last, port);
-    if (text[0] != ':' || why != std::errc() || rest != last || port == 0) return std::nullopt;
-    read.port = port;
-    return read;
-}
+std::optional<host_port> read_host_port(std::string_view text);
 
 /// A host that may be in brackets; as it is if it is no such text.
-inline std::string without_brackets(const std::string& host) {
-    const auto read = read_host_port(host);
-    return read && !read->port ? read->host : host;
-}
+std::string without_brackets(const std::string& host);
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/core/detail/text/host_port.ipp"
+#endif

@@ -1,11 +1,9 @@
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <stdexcept>
 #include <string_view>
 #include <vector>
 
@@ -29,33 +27,18 @@ public:
     int rank() const noexcept { return 0; }
     int size() const noexcept { return ranks_; }
 
-    request send(int, tag, byte_view out) {
-        counts_.bytes_sent += static_cast<std::int64_t>(out.size());
-        ++counts_.messages_sent;
-        return note({.is_send = true, .out = out});
-    }
+    request send(int, tag, byte_view out);
     request receive(int from, tag, mutable_byte_view in) { return note({.peer = from, .in = in}); }
 
-    std::optional<completion> poll(request r) {
-        const transfer& t = transfers_[r.slot];
-        if (!t.is_complete) return std::nullopt;
-        free_.push_back(r.slot);
-        return completion{t.peer, t.bytes};
-    }
-    completion wait(request r) {
-        const auto ended = poll(r);
-        if (!ended) throw std::logic_error("mirror: waited for what is never sent");
-        return *ended;
-    }
+    std::optional<completion> poll(request r);
+    completion wait(request r);
     std::uint64_t activity() const noexcept { return moved_; }
-    void await(std::uint64_t seen) const {
-        if (seen == moved_) throw std::logic_error("mirror: waited for what is never sent");
-    }
+    void await(std::uint64_t seen) const;
 
     bool agree(bool vote) const noexcept { return vote; }
     void withdraw() noexcept { waiting_.clear(); }
     void fail(std::string_view) noexcept { withdraw(); }
-    void at(occasion) const noexcept {}
+    void at(peer_failure::occasion) const noexcept {}
     void reserve(std::int64_t) const noexcept {}
     time_point now() const { return std::chrono::steady_clock::now(); }
     void charge(work) const noexcept {}
@@ -71,33 +54,9 @@ private:
         bool is_complete = false;
     };
 
-    request note(const transfer& made) {
-        if (free_.empty()) {
-            free_.push_back(static_cast<std::uint32_t>(transfers_.size()));
-            transfers_.emplace_back();
-        }
-        const std::uint32_t slot = free_.back();
-        free_.pop_back();
-        transfers_[slot] = made;
-        if (waiting_.empty() || transfers_[waiting_.front()].is_send == made.is_send) {
-            waiting_.push_back(slot);
-        } else {
-            deliver(transfers_[slot], transfers_[waiting_.front()]);
-            waiting_.pop_front();
-        }
-        return {slot, 0};
-    }
+    request note(const transfer& made);
 
-    void deliver(transfer& a, transfer& b) {
-        const byte_view out = a.is_send ? a.out : b.out;
-        const mutable_byte_view in = a.is_send ? b.in : a.in;
-        if (out.size() > in.size())
-            throw std::logic_error("mirror: a message is longer than the memory for it");
-        std::copy(out.begin(), out.end(), in.begin());
-        a.bytes = b.bytes = static_cast<std::int64_t>(out.size());
-        a.is_complete = b.is_complete = true;
-        ++moved_;
-    }
+    void deliver(transfer& a, transfer& b);
 
     int ranks_;
     std::vector<transfer> transfers_;
@@ -108,3 +67,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/report/detail/advice/advice_mirror.ipp"
+#endif

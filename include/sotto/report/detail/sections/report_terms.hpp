@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -26,124 +25,51 @@ inline std::string names_where(std::span<const run_log> runs, auto&& is_so) {
 }
 
 /// Which ranks of a run serve, by its options.
-inline serving_ranks serving_of(const run_log& run) noexcept {
-    serving_ranks found;
-    for (const auto& [name, value] : run.about.options) found.read(name, value);
-    return found;
-}
+serving_ranks serving_of(const run_log& run) noexcept;
 
 /// Whether the rank whose log it is trains and serves: what it sent and received is then of both,
 /// and of what it did for others when it had no steps left to do.
-inline bool serves_too(const run_log& run) noexcept {
-    return run.steps > 0 &&
-           (run.about.rank < serving_of(run).servers ||
-            std::any_of(run.servers.begin(), run.servers.end(), [&](const server_report& server) {
-                return server.rank == run.about.rank;
-            }));
-}
+bool serves_too(const run_log& run) noexcept;
 
 /// Whether bytes that two runs' ranks sent are of the same: neither serves, or both do, each one of
 /// as many servers.
-inline bool serve_alike(const run_log& a, const run_log& b) noexcept {
-    return serves_too(a) == serves_too(b) &&
-           (!serves_too(a) || serving_of(a).servers == serving_of(b).servers);
-}
+bool serve_alike(const run_log& a, const run_log& b) noexcept;
 
 /// For behind what such a rank sent; nothing for others.
-inline std::string serving_included(const run_log& run) {
-    if (!serves_too(run)) return "";
-    return std::string(", serving included") + (run.ended ? ", also after its own last step" : "");
-}
+std::string serving_included(const run_log& run);
 
 /// For beside bytes of several runs: in which there is serving; nothing where in none.
-inline std::string said_of_serving(std::span<const run_log> runs) {
-    const std::string names = names_where(runs, serves_too);
-    if (names.empty()) return "";
-    return "The rank of <b>" + names +
-           "</b> that is shown serves too: what it sent and received holds its answers to all "
-           "workers and their pushes, also after its own last step.";
-}
+std::string said_of_serving(std::span<const run_log> runs);
 
 /// Whether all times are of a simulated network.
-inline bool all_simulated(std::span<const run_log> runs) noexcept {
-    return std::all_of(runs.begin(), runs.end(),
-                       [](const auto& run) { return run.is_simulated(); });
-}
+bool all_simulated(std::span<const run_log> runs) noexcept;
 
 /// Whose clock an axis of seconds has.
-inline const char* unit_of_time(std::span<const run_log> runs) noexcept {
-    const bool some = std::any_of(runs.begin(), runs.end(),
-                                  [](const run_log& run) { return run.is_simulated(); });
-    if (!some) return "seconds";
-    return all_simulated(runs) ? "simulated seconds" : "seconds, some of them simulated";
-}
+const char* unit_of_time(std::span<const run_log> runs) noexcept;
 
 /// For beside a time: that nobody measured it.
-inline const char* simulated_word(const run_log& run) noexcept {
-    return run.is_simulated() ? " (simulated)" : "";
-}
+const char* simulated_word(const run_log& run) noexcept;
 
 /// For beside several times: which were not measured; nothing where all were.
-inline std::string said_of_times(std::span<const run_log> runs) {
-    if (all_simulated(runs)) return " Times are simulated.";
-    const std::string names =
-        names_where(runs, [](const run_log& run) { return run.is_simulated(); });
-    return names.empty() ? "" : " Times of <b>" + names + "</b> are simulated.";
-}
+std::string said_of_times(std::span<const run_log> runs);
 
 /// Which network runs went over that was none.
-inline std::string simulated_networks(std::span<const run_log> runs) {
-    std::string out;
-    for (auto run = runs.begin(); run != runs.end(); ++run) {
-        const std::string& network = run->about.simulated_network;
-        const auto is_on_it = [&](const run_log& other) {
-            return other.about.simulated_network == network;
-        };
-        if (!run->is_simulated() || std::any_of(runs.begin(), run, is_on_it)) continue;
-        out += "<p class=\"soft\">All times of <b>" + names_where(runs, is_on_it) +
-               "</b> are simulated seconds, which no machine took, on a network of " +
-               escaped(network, 300) + ".</p>";
-    }
-    return out;
-}
+std::string simulated_networks(std::span<const run_log> runs);
 
 /// Whose a loss while training is: short, for beside it.
-inline std::string whose_loss(const run_log& run) {
-    if (run.in_step() && !run.about.model.empty()) return "mean of its model’s ranks";
-    return run.in_step() ? "mean of all ranks"
-                         : "of rank " + std::to_string(run.about.rank) + " alone";
-}
+std::string whose_loss(const run_log& run);
 
 /// The same of several runs, for above a chart.
-inline std::string whose_loss(std::span<const run_log> runs) {
-    if (runs.empty()) return "";
-    const std::string first = whose_loss(runs.front());
-    const bool alike = std::all_of(runs.begin(), runs.end(),
-                                   [&](const run_log& run) { return whose_loss(run) == first; });
-    return alike ? first : "of all ranks or of one";
-}
+std::string whose_loss(std::span<const run_log> runs);
 
 /// Whose an evaluation is, likewise.
-inline std::string whose_model(const run_log& run) {
-    return run.in_step() ? "" : ", by rank " + std::to_string(run.about.rank) + " alone";
-}
+std::string whose_model(const run_log& run);
 
 /// What curves of loss and accuracy show.
-inline std::string said_of_losses(std::span<const run_log> runs) {
-    const auto in_step = [](const run_log& run) { return run.in_step(); };
-    std::string out = "<p class=\"soft\">";
-    if (std::any_of(runs.begin(), runs.end(), in_step))
-        out +=
-            "Loss while training is by epoch the mean over all ranks’ examples; faint, each "
-            "step’s of the rank whose log it is. Unseen data are evaluated with what all ranks "
-            "hold, or its mean where they differ.";
-    const std::string others = names_where(runs, [&](const run_log& run) { return !in_step(run); });
-    if (!others.empty())
-        out +=
-            " Workers of <b>" + others +
-            "</b> need not be in step: losses are of one worker’s own examples, and evaluations of "
-            "the parameters that it had then.";
-    return out + "</p>";
-}
+std::string said_of_losses(std::span<const run_log> runs);
 
 }  // namespace sotto::detail::reporting
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/report/detail/sections/report_terms.ipp"
+#endif

@@ -8,19 +8,12 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <system_error>
 #include <utility>
-#include <vector>
 
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/folder_lock.hpp"
-#include "sotto/checkpoint/detail/generations.hpp"
-#include "sotto/checkpoint/detail/group_folders.hpp"
 #include "sotto/checkpoint/detail/published_model.hpp"
-#include "sotto/core/detail/files/absolute_path.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/core/detail/processes/owner_process.hpp"
-#include "sotto/core/require_option.hpp"
 #include "sotto/strategies/detail/codistillation/meeting_place.hpp"
 #include "sotto/strategies/model_groups.hpp"
 #include "sotto/transports/transport.hpp"
@@ -45,142 +38,81 @@ namespace sotto {
 ///           another process writes for the same group, or the folder cannot be used. Where the
 ///           file system has no locks for folders, as some network ones, both would write
 ///   source  Anil et al. 2018, arXiv:1804.03235
-template <detail::checkpoint::file_system Files = detail::checkpoint::posix_files>
 struct checkpoint_exchange {
-    std::filesystem::path folder{};  // where groups meet
-    std::int64_t keep = 2;           // models of a group that stay there
-    bool in_background = true;       // else training waits for the disk
-    Files files{};                   // by which the disk is reached
+    std::filesystem::path folder{};    // where groups meet
+    std::int64_t keep = 2;             // models of a group that stay there
+    bool in_background = true;         // else training waits for the disk
+    detail::checkpoint::disk files{};  // by which the disk is reached
 
     static constexpr bool by_each_rank = true;
 
     /// The folder of one group's models.
-    std::filesystem::path folder_of(int group) const {
-        return detail::checkpoint::models_folder(folder, group);
-    }
+    std::filesystem::path folder_of(int group) const;
 
-    template <transport Transport>
-    auto bind(const detail::meeting_place<Transport>& place) const {
-        return state(*this, place.groups);
-    }
+    class state;
+    state bind(const detail::meeting_place& place) const;
 
     void describe(auto&& field) const {
         field("folder", folder.string());
         field("keep", keep);
     }
-
-private:
-    class state {
-    public:
-        state(const checkpoint_exchange& options, model_groups groups)
-            : options_(options), groups_(groups) {
-            if (options.folder.empty())
-                throw invalid_option("checkpoint_exchange: there is no folder to meet in");
-            require_option("checkpoint_exchange", "keep", options.keep,
-                           detail::allowed::at_least(2), ": readers may still be at the last one");
-            options_.folder = detail::absolute_path(options.folder);
-        }
-
-        /// This rank writes for its group, until it ends, a model that has been trained for so many
-        /// steps.
-        void open(std::int64_t step) {
-            const auto refuse = [&](const std::string& what) {
-                throw io_failure("checkpoint_exchange: group " + std::to_string(groups_.own) +
-                                 " in '" + options_.folder.string() + "': " + what);
-            };
-            const auto place = detail::checkpoint::writer_folder(options_.folder, groups_.own);
-            std::error_code why;
-            options_.files.make_folder(place, why);
-            if (why) refuse("cannot make '" + place.string() + "': " + why.message());
-            lock_.emplace(options_.files, place, why);
-            if (why == std::errc::resource_unavailable_try_again)
-                refuse("another process publishes its models; expected one writer a group");
-            if (why) refuse("cannot lock '" + place.string() + "': " + why.message());
-            if (step > 0) return;
-            const auto models = options_.folder_of(groups_.own);
-            const auto left = detail::checkpoint::generations(options_.files, models, why);
-            if (why) refuse("cannot list '" + models.string() + "': " + why.message());
-            for (const std::int64_t old : left) {
-                const auto file = models / detail::checkpoint::file_name(old);
-                options_.files.remove(file, why);
-                if (why) refuse("cannot remove '" + file.string() + "': " + why.message());
-            }
-        }
-
-        void publish(const detail::checkpoint::architecture& kind,
-                     const detail::checkpoint::published_facts& facts,
-                     std::span<const float> parameters, std::span<const float> buffers,
-                     std::span<const int>) {
-            if (!is_idle()) return ++skipped_, void();
-            bytes_sent_ +=
-                static_cast<std::int64_t>(parameters.size_bytes() + buffers.size_bytes());
-            const auto write = [files = options_.files, folder = options_.folder_of(groups_.own),
-                                keep = options_.keep, kind, facts,
-                                model = std::vector(parameters.begin(), parameters.end()),
-                                kept = std::vector(buffers.begin(), buffers.end())]() mutable {
-                return detail::checkpoint::publish_model(files, folder, kind, facts, model, kept,
-                                                         keep);
-            };
-            *under_way_ =
-                std::async(options_.in_background ? background : std::launch::deferred, write);
-            is_idle();  // writes it now if no thread does
-        }
-
-        /// Whether what a group has published after a step has been read; else it is being read.
-        bool ready(const detail::checkpoint::architecture& kind, int group, std::int64_t after) {
-            if (!options_.in_background) return true;
-            auto& reading = (*reading_)[group];
-            if (!reading.valid()) {
-                // Not moved: where no thread is left, std::async uses it a second time.
-                const auto read = [files = options_.files, folder = options_.folder_of(group), kind,
-                                   after]() mutable {
-                    return detail::checkpoint::read_published(files, folder, kind, after);
-                };
-                reading = std::async(background, read);
-            }
-            return has_ended(reading);
-        }
-
-        std::optional<detail::checkpoint::published_model> look(
-            const detail::checkpoint::architecture& kind, int group, std::int64_t after) {
-            if (auto& reading = (*reading_)[group]; reading.valid()) return reading.get();
-            return detail::checkpoint::read_published(options_.files, options_.folder_of(group),
-                                                      kind, after);
-        }
-
-        /// Why the last model could not be published; empty: it was.
-        const std::string& problem() const noexcept { return problem_; }
-        std::int64_t skipped() const noexcept { return skipped_; }
-        /// Of weights, handed over to be written.
-        std::int64_t bytes_sent() const noexcept { return bytes_sent_; }
-
-    private:
-        // Where the system has no thread left training waits for the disk.
-        static constexpr std::launch background = std::launch::async | std::launch::deferred;
-
-        bool is_idle() {
-            if (!under_way_->valid()) return true;
-            if (!has_ended(*under_way_)) return false;
-            problem_ = under_way_->get();
-            return true;
-        }
-
-        /// Or begins when it is asked for.
-        static bool has_ended(const auto& work) {
-            return work.wait_for(std::chrono::seconds(0)) != std::future_status::timeout;
-        }
-
-        checkpoint_exchange options_;
-        model_groups groups_;
-        std::optional<detail::checkpoint::folder_lock<Files>> lock_;  // of who writes
-        // Waited for when this ends.
-        detail::owned_by_process<std::future<std::string>> under_way_;
-        detail::owned_by_process<
-            std::map<int, std::future<std::optional<detail::checkpoint::published_model>>>>
-            reading_;  // groups'
-        std::string problem_;
-        std::int64_t skipped_ = 0, bytes_sent_ = 0;
-    };
 };
 
+/// What its options become on one rank.
+class checkpoint_exchange::state {
+public:
+    state(const checkpoint_exchange& options, detail::model_groups groups);
+
+    /// This rank writes for its group, until it ends, a model that has been trained for so many
+    /// steps.
+    void open(std::int64_t step);
+
+    void publish(const detail::checkpoint::architecture& kind,
+                 const detail::checkpoint::published_facts& facts,
+                 std::span<const float> parameters, std::span<const float> buffers,
+                 std::span<const int>);
+
+    /// Whether what a group has published after a step has been read; else it is being read.
+    bool ready(const detail::checkpoint::architecture& kind, int group, std::int64_t after);
+
+    std::optional<detail::checkpoint::published_model> look(
+        const detail::checkpoint::architecture& kind, int group, std::int64_t after);
+
+    /// Why the last model could not be published; empty: it was.
+    const std::string& problem() const noexcept { return problem_; }
+    std::int64_t skipped() const noexcept { return skipped_; }
+    /// Of weights, handed over to be written.
+    std::int64_t bytes_sent() const noexcept { return bytes_sent_; }
+
+private:
+    // Where the system has no thread left training waits for the disk.
+    static constexpr std::launch background = std::launch::async | std::launch::deferred;
+
+    bool is_idle();
+
+    /// Or begins when it is asked for.
+    static bool has_ended(const auto& work) {
+        return work.wait_for(std::chrono::seconds(0)) != std::future_status::timeout;
+    }
+
+    checkpoint_exchange options_;
+    detail::model_groups groups_;
+    std::optional<detail::checkpoint::folder_lock> lock_;  // of who writes
+    // Waited for when this ends.
+    detail::owned_by_process<std::future<std::string>> under_way_;
+    detail::owned_by_process<
+        std::map<int, std::future<std::optional<detail::checkpoint::published_model>>>>
+        reading_;  // groups'
+    std::string problem_;
+    std::int64_t skipped_ = 0, bytes_sent_ = 0;
+};
+inline checkpoint_exchange::state checkpoint_exchange::bind(
+    const detail::meeting_place& place) const {
+    return state(*this, place.groups);
+}
+
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/codistillation/exchanges/checkpoint_exchange.ipp"
+#endif

@@ -10,7 +10,6 @@
 #include "sotto/collectives/detail/flight.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/strategies/detail/codistillation/meeting_place.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/detail/protocols/frame.hpp"
@@ -18,7 +17,6 @@
 
 namespace sotto::detail {
 
-template <transport Transport>
 class prediction_exchange_state;
 
 }  // namespace sotto::detail
@@ -40,10 +38,7 @@ namespace sotto {
 struct prediction_exchange {
     static constexpr bool of_predictions = true;
 
-    template <transport Transport>
-    auto bind(const detail::meeting_place<Transport>& place) const {
-        return detail::prediction_exchange_state<Transport>(place);
-    }
+    detail::prediction_exchange_state bind(const detail::meeting_place& place) const;
 
     void describe(auto&&) const {}
 };
@@ -53,22 +48,10 @@ struct prediction_exchange {
 namespace sotto::detail {
 
 /// One rank's side of it.
-template <transport Transport>
 class prediction_exchange_state {
 public:
     /// Of one rank, at its meeting place.
-    explicit prediction_exchange_state(const meeting_place<Transport>& place)
-        : place_(place),
-          heard_(place.teachers.size()),
-          receives_(place.world, place.teachers.size()),
-          sends_(place.world, place.students.size()) {
-        if (place.leaders.empty())
-            throw invalid_option(
-                "prediction_exchange: groups that are jobs of their own, see "
-                "codistillation_groups, have no transport in common; let them meet in a folder: "
-                "checkpoint_exchange");
-        place.world.reserve(std::ssize(place.teachers) + std::ssize(place.students));
-    }
+    explicit prediction_exchange_state(const meeting_place& place);
 
     /// Tells `students` what this rank's model says of the batch with these labels, and calls
     /// take(i, logits) for the ith of `place.teachers`, where it is one of `teachers`. The time
@@ -115,33 +98,31 @@ public:
 private:
     static constexpr std::ptrdiff_t digest_bytes = 8;
 
-    int rank_of(int group) const noexcept {
-        return place_.leaders[static_cast<std::size_t>(group)];
-    }
+    int rank_of(int group) const noexcept;
 
-    completion complete(collectives::flight<Transport>& all) {
-        while (true) {
-            const std::uint64_t seen = place_.world.activity();
-            if (const auto ended = all.pop_complete()) return *ended;
-            if (place_.world.activity() == seen) place_.world.await(seen);
-        }
-    }
+    completion complete(collectives::flight& all);
 
-    [[noreturn]] void refuse(int rank, std::int64_t size) const {
-        throw mismatch("prediction_exchange: rank " + std::to_string(rank) + " sends " +
-                       std::to_string(size) + " bytes of another batch than rank " +
-                       std::to_string(place_.world.rank()) + " has, whose are " +
-                       std::to_string(message_.size()) +
-                       ": groups must be of as many ranks, and read the same data");
-    }
+    [[noreturn]] void refuse(int rank, std::int64_t size) const;
 
-    meeting_place<Transport> place_;
+    meeting_place place_;
     std::vector<bytes> heard_;
     bytes message_;
     std::vector<float> logits_;
     std::int64_t bytes_sent_ = 0;
     // Last: transfers end before the memory goes.
-    collectives::flight<Transport> receives_, sends_;
+    collectives::flight receives_, sends_;
 };
 
 }  // namespace sotto::detail
+namespace sotto {
+
+inline detail::prediction_exchange_state prediction_exchange::bind(
+    const detail::meeting_place& place) const {
+    return detail::prediction_exchange_state(place);
+}
+
+}  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/codistillation/exchanges/prediction_exchange.ipp"
+#endif

@@ -17,9 +17,9 @@
 namespace sotto {
 
 /// What an exchange of models becomes on the one rank that speaks for its group.
-template <class E, class Transport>
-using exchange_state = decltype(std::declval<const E&>().bind(
-    std::declval<const detail::meeting_place<Transport>&>()));
+template <class E>
+using exchange_state =
+    decltype(std::declval<const E&>().bind(std::declval<const detail::meeting_place&>()));
 
 }  // namespace sotto
 
@@ -57,9 +57,9 @@ namespace sotto::detail {
 ///                                   not an interval later
 ///   errors  look: mismatch, what is there is no such model; io_failure or malformed, it cannot be
 ///           read
-template <class E, class Transport>
-concept teacher_exchange = std::copy_constructible<E> && transport<Transport> &&
-    requires(exchange_state<E, Transport>& state, const detail::checkpoint::architecture& kind,
+template <class E>
+concept teacher_exchange = std::copy_constructible<E> &&
+    requires(exchange_state<E>& state, const detail::checkpoint::architecture& kind,
              const detail::checkpoint::published_facts& facts, std::span<const float> values,
              int group, std::int64_t after, std::span<const int> students) {
     state.publish(kind, facts, values, values, students);

@@ -36,13 +36,12 @@ struct transport_exchange {
 
     Compressor compressor{};  // of how models change
 
-    template <transport Transport>
-    auto bind(const detail::meeting_place<Transport>& place) const {
+    auto bind(const detail::meeting_place& place) const {
         if (place.leaders.empty())
             throw invalid_option(
                 "transport_exchange: groups that are jobs of their own, see codistillation_groups, "
                 "have no transport in common; let them meet in a folder: checkpoint_exchange");
-        return detail::transport_exchange_state<Compressor, Transport>(compressor, place);
+        return detail::transport_exchange_state<Compressor>(compressor, place);
     }
 
     void describe(auto&& field) const { field("compressor", compressor); }

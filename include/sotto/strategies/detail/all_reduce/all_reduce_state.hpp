@@ -30,6 +30,7 @@
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/detail/under_way.hpp"
 #include "sotto/strategies/detail/work_of_gradient.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
@@ -37,7 +38,7 @@ namespace sotto::detail {
 /// and sent as soon as its gradient is ready), exchange (wait for what is still under way), decode
 /// (into a buffer, rank by rank, so that every rank adds in the same order) and, once every rank
 /// has voted that it got that far, commit.
-template <class Options, class Transport>
+template <class Options>
 class all_reduce_state {
     using compressor_options = std::remove_cvref_t<decltype(std::declval<Options>().compressor)>;
     using optimizer_options = std::remove_cvref_t<decltype(std::declval<Options>().optimizer)>;
@@ -47,13 +48,13 @@ class all_reduce_state {
     using collective_options = std::remove_cvref_t<decltype(std::declval<Options>().collective)>;
     static constexpr bool hierarchical =
         std::is_same_v<collective_options, sotto::collectives::hierarchical>;
-    using lane_type = std::conditional_t<hierarchical, host_lane<compressor_options, Transport>,
-                                         lane<compressor_options, collective_options, Transport>>;
+    using lane_type = std::conditional_t<hierarchical, host_lane<compressor_options>,
+                                         lane<compressor_options, collective_options>>;
 
 public:
-    all_reduce_state(const Options& options, const layout& tensors, Transport& through)
+    all_reduce_state(const Options& options, const layout& tensors, transport_ref through)
         : tensors_(tensors),
-          through_(&through),
+          through_(through),
           compressor_(options.compressor.bind(tensors_)),
           optimizer_(options.optimizer.bind(tensors_)),
           gradient_(static_cast<std::size_t>(tensors.size())),
@@ -70,12 +71,12 @@ public:
         through.reserve(transfers_max());
     }
 
-    data::share share() const noexcept { return {through_->rank(), through_->size()}; }
+    data::share share() const noexcept { return {through_.rank(), through_.size()}; }
 
     int sender_for(int rank) const {
         if constexpr (hierarchical)
             return static_cast<int>(sotto::collectives::hierarchical{ranks_per_worker_}
-                                        .host_of(rank, through_->size())
+                                        .host_of(rank, through_.size())
                                         .begin);
         return rank;
     }
@@ -85,7 +86,7 @@ public:
     template <class Model>
     round_report round(task<Model>& job, std::span<float> parameters) {
         return detail::guarded(
-            *through_, [&] { return attempt(job, parameters); }, [this]() noexcept { undo(); });
+            through_, [&] { return attempt(job, parameters); }, [this]() noexcept { undo(); });
     }
 
     /// Everything to be saved, by name. It is not there where something would be left out.
@@ -110,17 +111,17 @@ private:
              small_groups(tensors_, compressor_, options.group_bytes,
                           [&](const tensor& t) { return lane_type::is_summed(compressor_, t); })) {
             auto& group = groups_.emplace_back(std::move(members), compressor_,
-                                               lane_type::binding(options, *through_));
+                                               lane_type::binding(options, through_));
             for (const tensor& t : group.members()) group_of[slot(t)] = &group;
         }
         for (const tensor& t : tensors_)
-            lanes_.emplace_back(t, options, compressor_, *through_, gives_, group_of[slot(t)]);
+            lanes_.emplace_back(t, options, compressor_, through_, gives_, group_of[slot(t)]);
     }
 
     /// Ranks whose part of the data is used up may send nothing; a compressor that remembers always
     /// sends. In a hierarchy: hosts.
     void note_who_gives() noexcept {
-        const std::int64_t world = through_->size();
+        const std::int64_t world = through_.size();
         for (std::int64_t first = 0, worker = 0; first < world; ++worker) {
             const std::int64_t count = (std::min)(ranks_per_worker_, world - first);
             gives_[static_cast<std::size_t>(worker)] =
@@ -133,10 +134,10 @@ private:
 
     template <class Model>
     round_report attempt(task<Model>& job, std::span<float> parameters) {
-        const round_info where{job.step, job.epoch, through_->rank(), through_->size(),
+        const round_info where{job.step, job.epoch, through_.rank(), through_.size(),
                                share_of_round(job.examples)};
-        const traffic before = through_->counters();
-        stopwatch<Transport> watch(*through_);
+        const traffic before = through_.counters();
+        stopwatch watch(through_);
         compressing::begin_round(compressor_, as_worker(where));
         note_who_gives();
         begin(where);
@@ -162,7 +163,7 @@ private:
         report.apply = watch.lap();
 
         at("commit");
-        through_->agree(true);
+        through_.agree(true);
         report.wait += watch.lap();
         report.agreed = since_begun();
 
@@ -172,14 +173,14 @@ private:
 
         report.compute = computing_;
         report.compress += compressing_;
-        const traffic after = through_->counters();
+        const traffic after = through_.counters();
         report.bytes_sent = after.bytes_sent - before.bytes_sent;
         report.bytes_received = after.bytes_received - before.bytes_received;
         for (const std::int64_t size : tensor_bytes_) report.message_bytes += size;
         report.tensor_message_bytes = tensor_bytes_;
         report.began = began_;
         report.tensor_times = times_;
-        if (through_->size() > 1) {  // one rank has nobody to exchange with
+        if (through_.size() > 1) {  // one rank has nobody to exchange with
             report.exchange = under_way_.total(report.ended);
             report.hidden = hidden_;
         }
@@ -202,15 +203,15 @@ private:
         std::fill(times_.begin(), times_.end(), tensor_times{});
         under_way_ = {};
         hidden_ = {};
-        began_ = through_->now();
+        began_ = through_.now();
         at("compute");
     }
 
     template <class Model>
     double compute(task<Model>& job, std::span<const float> parameters, float weight,
-                   stopwatch<Transport>& watch) {
+                   stopwatch& watch) {
         const bool at_once = !compressing::waits_for_all(compressor_);
-        gradient_work<Transport> computed(*through_, job);
+        gradient_work computed(through_, job);
         const double loss = job.model.gradient(parameters, job.batch, std::span<float>(gradient_),
                                                [&](const tensor& t) {
                                                    computed.is_ready(t);
@@ -273,7 +274,7 @@ private:
         const double squares = weight == 1.0f ? kernels::sum_of_squares(part)
                                               : kernels::scale_and_sum_squares(part, weight);
         if (!kernels::is_finite(squares))
-            throw non_finite(through_->rank(), t.name, kernels::first_non_finite(part));
+            throw non_finite(through_.rank(), t.name, kernels::first_non_finite(part));
         compressing::measured(compressor_, t, squares);
     }
 
@@ -294,7 +295,7 @@ private:
                 // The model's, or only what has accumulated?
                 const auto first = kernels::first_non_finite(gradient);
                 if (e.code() != errc::non_finite || first < 0) throw;
-                throw non_finite(through_->rank(), t.name, first);
+                throw non_finite(through_.rank(), t.name, first);
             }
         }
     }
@@ -350,13 +351,13 @@ private:
         under_way_.arrived(times.arrived);
     }
 
-    duration since_begun() const noexcept { return through_->now() - began_; }
+    duration since_begun() const noexcept { return through_.now() - began_; }
 
     void wait() {
         while (true) {
-            const std::uint64_t seen = through_->activity();
+            const std::uint64_t seen = through_.activity();
             if (advance(lanes_.size())) return;
-            through_->await(seen);
+            through_.await(seen);
         }
     }
 
@@ -375,7 +376,7 @@ private:
     std::int64_t transfers_max() const noexcept {
         constexpr std::int64_t windows = 9;  // of all_gather_v around a ring
         constexpr std::int64_t most = std::int64_t{1} << 20;
-        const std::int64_t each = (std::max)(windows, 3 * std::int64_t{through_->size()});
+        const std::int64_t each = (std::max)(windows, 3 * std::int64_t{through_.size()});
         const auto alone = std::ranges::count_if(
             lanes_, [](const lane_type& one) { return one.together() == nullptr; });
         const std::int64_t exchanges = std::int64_t{alone} + std::ssize(groups_);
@@ -404,13 +405,13 @@ private:
         return where;
     }
 
-    void at(const char* phase) { through_->at({.round = step_, .phase = phase}); }
+    void at(const char* phase) { through_.at({.round = step_, .phase = phase}); }
 
     static std::size_t slot(const tensor& t) noexcept { return static_cast<std::size_t>(t.index); }
     lane_type& lane_of(const tensor& t) noexcept { return lanes_[slot(t)]; }
 
     layout tensors_;
-    Transport* through_;
+    transport_ref through_;
     compressor_state compressor_;
     optimizer_state optimizer_;
     large_vector<float> gradient_;
@@ -420,7 +421,7 @@ private:
     time_point began_{};
     under_way under_way_;
     duration hidden_{};
-    common_epochs<Transport> epochs_;
+    common_epochs epochs_;
     // While gradients are computed, each that is ready asks at most so many tensors in flight.
     static constexpr std::size_t asked_meanwhile = 64;
 

@@ -9,6 +9,7 @@
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/wire/value_format.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
@@ -73,14 +74,10 @@ public:
 
     /// The operation for while_sparse() == reduce_scatter; of `size` elements, if these are not
     /// the tensor's.
-    template <class Transport>
-    auto bind(Transport& through, std::int64_t size) const {
+    auto bind(transport_ref through, std::int64_t size) const {
         return asked_.bind(through, size, entries_max_, format_);
     }
-    template <class Transport>
-    auto bind(Transport& through) const {
-        return bind(through, size_);
-    }
+    auto bind(transport_ref through) const { return bind(through, size_); }
 
 private:
     bool is_dense(std::int64_t entries) const noexcept {

@@ -20,6 +20,7 @@
 #include "sotto/strategies/detail/all_reduce/lane.hpp"
 #include "sotto/transports/group.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
@@ -28,13 +29,12 @@ namespace sotto::detail {
 /// summed goes the way of a lane without hosts.
 ///   cost    4 bytes a weight for the host's sum, besides those of collectives and, on the first
 ///           rank of a host, of a lane among hosts
-template <class Compressor, class Transport>
+template <class Compressor>
 class host_lane {
     using state = state_of<Compressor>;
-    using flat_lane = lane<Compressor, collectives::fitting, Transport>;
-    using lane_of_hosts = lane<Compressor, collectives::fitting, group<Transport>>;
-    using climb = collectives::planned<group<Transport>, collectives::tree_plan>;
-    using descent = collectives::broadcast<group<Transport>>;
+    using flat_lane = lane<Compressor, collectives::fitting>;
+    using climb = collectives::planned<collectives::tree_plan>;
+    using descent = collectives::broadcast<>;
 
     static_assert(!compressing::has_after_sum<state>,
                   "all_reduce: this compressor keeps the sum of all messages on every rank, but in "
@@ -48,14 +48,15 @@ public:
         return flat_lane::is_summed(compressor, t);
     }
     template <class Options>
-    static auto binding(const Options& options, Transport& through) {
+    static auto binding(const Options& options, transport_ref through) {
         return flat_lane::binding(options, through);
     }
 
     /// `gives`: of each host, whether any rank of it has a gradient in the round under way.
     template <class Options>
-    host_lane(const tensor& t, const Options& options, const state& compressor, Transport& through,
-              const std::vector<std::uint8_t>& gives, shared* group = nullptr)
+    host_lane(const tensor& t, const Options& options, const state& compressor,
+              transport_ref through, const std::vector<std::uint8_t>& gives,
+              shared* group = nullptr)
         : tensor_(t), hosts_(through, options.collective) {
         if (compressing::waits_for_all(compressor))
             throw invalid_option(
@@ -176,13 +177,13 @@ private:
     void descend() { descent_->start(values(), label(channels::messages)); }
 
     tensor tensor_;
-    collectives::hosts<Transport> hosts_;
+    collectives::hosts hosts_;
     std::vector<float> payload_;  // the host's sum, then everybody's
     phase now_ = phase::complete;
     std::int64_t round_ = 0;
     std::optional<flat_lane> flat_;  // from here on last: transfers end before the memory goes
     std::optional<climb> climb_;
-    std::optional<lane_of_hosts> between_;
+    std::optional<flat_lane> between_;
     std::optional<descent> descent_;
 };
 

@@ -28,6 +28,7 @@
 #include "sotto/strategies/detail/all_reduce/shared_sum.hpp"
 #include "sotto/transports/detail/messaging/blame.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/value_format.hpp"
 
 namespace sotto::detail {
@@ -37,15 +38,16 @@ namespace sotto::detail {
 /// come; or one sum of several tensors' payloads together; else everybody's message, decoded in the
 /// order of the ranks. Messages of entries go as choose_sparse and is_dense_shorter say, or as was
 /// asked for.
-template <class Compressor, class Collective, class Transport>
+template <class Compressor, class Collective>
 class lane {
     using state = state_of<Compressor>;
     using gather_options = std::conditional_t<std::is_same_v<Collective, collectives::all_gather>,
                                               Collective, collectives::all_gather>;
     using sum_options = std::conditional_t<collectives::summing<Collective>, Collective,
                                            sotto::collectives::automatic>;
-    using gathering = decltype(std::declval<gather_options>().bind(std::declval<Transport&>(), 0));
-    using summing = decltype(std::declval<sum_options>().bind(std::declval<Transport&>(), 0));
+    using gathering =
+        decltype(std::declval<gather_options>().bind(std::declval<transport_ref>(), 0));
+    using summing = decltype(std::declval<sum_options>().bind(std::declval<transport_ref>(), 0));
 
     using route = entry_route<Compressor, Collective>;
     static constexpr bool chooses = route::chooses, reselects = route::reselects;
@@ -53,8 +55,7 @@ class lane {
                   "all_reduce: collectives::sparse_reduce_scatter needs a sparse compressor that "
                   "takes entries back and does not keep the sum of all messages by itself");
     using reselection =
-        std::conditional_t<reselects, sotto::collectives::sparse_all_reduce<Transport>,
-                           std::monostate>;
+        std::conditional_t<reselects, collectives::sparse_all_reduce, std::monostate>;
 
     enum class way : std::uint8_t { nothing, sum, gather, reselection, dense };
 
@@ -75,8 +76,8 @@ public:
 
     /// What `options` say a shared sum is bound to.
     template <class Options>
-    static auto binding(const Options& options, Transport& through) {
-        return [&](std::int64_t size_max, wire::value_format format) {
+    static auto binding(const Options& options, transport_ref through) {
+        return [&options, through](std::int64_t size_max, wire::value_format format) {
             return chosen<sum_options>(options).bind(through, size_max, format);
         };
     }
@@ -85,9 +86,9 @@ public:
     /// members, for one to memory that was never written. `gives`: of each rank, whether it has a
     /// gradient in the round under way; another one may send nothing. It is borrowed.
     template <class Options>
-    lane(const tensor& t, const Options& options, const state& compressor, Transport& through,
+    lane(const tensor& t, const Options& options, const state& compressor, transport_ref through,
          const std::vector<std::uint8_t>& gives, shared* group = nullptr)
-        : tensor_(t), through_(&through), gives_(&gives), world_(through.size()) {
+        : tensor_(t), through_(through), gives_(&gives), world_(through.size()) {
         if (t.size == 0) return;
         if (is_summed(compressor, t)) {
             way_ = way::sum;
@@ -173,7 +174,7 @@ public:
             case way::reselection:
                 if constexpr (reselects)
                     return detail::read_from(
-                        *through_, through_->rank(), [this] { return reselection_->advance(); },
+                        through_, through_.rank(), [this] { return reselection_->advance(); },
                         [this] { return " (tensor '" + tensor_.name + "')"; });
                 break;
             case way::sum:
@@ -319,7 +320,7 @@ private:
     /// Settles which way entries go while they are sparse, and takes memory for dense rounds if
     /// there can be any.
     template <class Options>
-    void bind_entries(const Options& options, const state& compressor, Transport& through) {
+    void bind_entries(const Options& options, const state& compressor, transport_ref through) {
         route_ = route(tensor_, compressor, world_,
                        chosen<sotto::collectives::sparse_reduce_scatter>(options));
         if constexpr (reselects)
@@ -354,7 +355,7 @@ private:
         for (int rank = 0; rank < world_; ++rank) {
             const byte_view message = gather_->block_of(rank);
             if (message.empty() && (*gives_)[static_cast<std::size_t>(rank)] == 0) continue;
-            detail::read_from(*through_, rank, [&] {
+            detail::read_from(through_, rank, [&] {
                 if constexpr (sparse<Compressor>)
                     add(compressor.decode(tensor_, message), sum);
                 else
@@ -402,7 +403,7 @@ private:
     }
 
     tensor tensor_;
-    Transport* through_;
+    transport_ref through_;
     const std::vector<std::uint8_t>* gives_;
     int world_;
     way way_ = way::nothing;           // of this round

@@ -39,24 +39,26 @@
 #include "sotto/strategies/detail/work_of_gradient.hpp"
 #include "sotto/topologies/detail/mixing_graph.hpp"
 #include "sotto/transports/group.hpp"
+#include "sotto/transports/transport_ref.hpp"
+#include "sotto/core/visit.hpp"
 
 namespace sotto::detail {
 
 /// One rank's side of codistillation: its group's strategy, taught by the models of other groups.
-template <class Options, class Transport>
+template <class Options>
 class codistillation_state {
     using group_options = std::remove_cvref_t<decltype(std::declval<Options>().strategy)>;
-    using group_state = strategy_state<group_options, group<Transport>>;
+    using group_state = strategy_state<group_options>;
     using exchange_options = std::remove_cvref_t<decltype(std::declval<Options>().exchange)>;
-    using exchange_type = sotto::exchange_state<exchange_options, Transport>;
+    using exchange_type = sotto::exchange_state<exchange_options>;
     static constexpr bool of_predictions = exchanges_predictions<exchange_options>;
     static constexpr bool in_step = conducting::in_step<group_options>;
 
 public:
-    codistillation_state(const Options& options, const layout& tensors, Transport& through)
+    codistillation_state(const Options& options, const layout& tensors, transport_ref through)
         : options_(options),
           tensors_(tensors),
-          through_(&through),
+          through_(through),
           groups_(place_of(options.groups, through)),
           plan_(options.groups.lessons, groups_, options.groups.seed),
           together_(through, members_of(options.groups, through), group_label),
@@ -66,20 +68,20 @@ public:
         options.weight.check();
         (void)options.loss.value({}, 0, {});  // its options
         if (speaks())
-            exchange_.emplace(options.exchange.bind(meeting_place<Transport>{
+            exchange_.emplace(options.exchange.bind(meeting_place{
                 groups_, exchanging::teachers(options.exchange, groups_, plan_), plan_.students(),
                 tensors_, through, options.groups.only < 0 ? speakers() : std::vector<int>()}));
     }
 
-    group<Transport>& together() noexcept { return together_; }
+    group& together() noexcept { return together_; }
     std::string model_name() const {
         return std::string(checkpoint::group_prefix) + std::to_string(groups_.own);
     }
     std::int64_t start_group() const noexcept { return groups_.own + 1; }
     std::pair<std::int64_t, std::int64_t> range_of_models(std::int64_t own) {
         if (options_.groups.only >= 0) return {own, own};
-        std::vector<std::int64_t> all(static_cast<std::size_t>(through_->size()));
-        collectives::all_gather_values(*through_, own, std::span(all),
+        std::vector<std::int64_t> all(static_cast<std::size_t>(through_.size()));
+        collectives::all_gather_values(through_, own, std::span(all),
                                        {channels::teachers, range_item, ++ranges_});
         const auto [least, most] = std::ranges::minmax(all);
         return {least, most};
@@ -112,7 +114,7 @@ public:
 
     template <class Model>
     round_report round(task<Model>& job, std::span<float> parameters) {
-        const traffic before = through_->counters();
+        const traffic before = through_.counters();
         const std::int64_t sent_before = sent_to_students(), skipped_before = skipped();
         const std::int64_t lessons = job.step - options_.groups.burn_in;
         const double weight = weight_at(lessons);
@@ -134,8 +136,8 @@ public:
                                     judge);
             report = teach(student);
         } else {
-            detail::guarded(*through_, [&] { exchange_models(job, parameters); });
-            exchanged = through_->counters();
+            detail::guarded(through_, [&] { exchange_models(job, parameters); });
+            exchanged = through_.counters();
             if (desk_.leave_out()) memory_.said_of = -1;
             taught student(job.model, options_.loss, desk_.views(), weight, memory_, judge,
                            clock_of_passes{through_, work_of_gradient(job)});
@@ -154,7 +156,7 @@ public:
     round_report finish(std::span<float> parameters) {
         const round_report cost = conducting::finish(strategy_, parameters);
         if constexpr (exchanging::waits_at_end<exchange_type>)
-            detail::guarded(*through_, [&] { end_together(); });
+            detail::guarded(through_, [&] { end_together(); });
         return cost;
     }
 
@@ -198,13 +200,13 @@ private:
 
     /// Where time is only what is said to be done: a pass forward is a third of a gradient.
     struct clock_of_passes {
-        Transport* through;
+        transport_ref through;
         work gradient;
 
-        time_point now() const { return through->now(); }
+        time_point now() const { return through.now(); }
         void passed(std::size_t passes) const {
             const double part = static_cast<double>(passes) / 3.0;
-            through->charge({.flops = part * gradient.flops, .bytes = part * gradient.bytes});
+            through.charge({.flops = part * gradient.flops, .bytes = part * gradient.bytes});
         }
     };
 
@@ -221,7 +223,7 @@ private:
     static_assert(std::has_unique_object_representations_v<notice>);
 
     static model_groups place_of(const typename Options::group_options& asked,
-                                 const Transport& through) {
+                                 transport_ref through) {
         asked.check(through.size());
         if (asked.only >= 0) return {asked.only, asked.count};
         return {group_of(through.rank(), asked.count, through.size()), asked.count};
@@ -248,7 +250,7 @@ private:
     }
 
     static std::vector<int> members_of(const typename Options::group_options& asked,
-                                       const Transport& through) {
+                                       transport_ref through) {
         const auto group_at = [&](int rank) { return group_of(rank, asked.count, through.size()); };
         std::vector<int> members;
         for (int rank = 0; rank < through.size(); ++rank)
@@ -259,7 +261,7 @@ private:
 
     /// The rank of each group that speaks with this one: its first, or that in the same place.
     std::vector<int> speakers() const {
-        const int size = through_->size(), count = groups_.count;
+        const int size = through_.size(), count = groups_.count;
         if (of_predictions && size % count != 0)
             throw invalid_option("prediction_exchange: " + std::to_string(size) + " ranks in " +
                                  std::to_string(count) + " groups; expected as many in each");
@@ -437,18 +439,17 @@ private:
     }
 
     void give(mutable_byte_view values, tag label) {
-        collectives::broadcast<group<Transport>, std::byte> all(
-            together_, static_cast<std::int64_t>(values.size()));
+        collectives::broadcast<std::byte> all(together_, static_cast<std::int64_t>(values.size()));
         all.start(values, label);
         collectives::run(together_, all);
     }
 
     Options options_;
     layout tensors_;
-    Transport* through_;
+    transport_ref through_;
     model_groups groups_;
     lesson_plan plan_;
-    group<Transport> together_;
+    group together_;
     detail::teacher_desk desk_;
     std::optional<exchange_type> exchange_;  // of who speaks for the group
     checkpoint::architecture kind_;

@@ -26,11 +26,7 @@ namespace sotto::detail {
 /// One group's model as another comes to know it, message by message.
 class heard_model {
 public:
-    heard_model(const layout& tensors, std::size_t buffers, std::size_t message_max)
-        : parameters_(static_cast<std::size_t>(tensors.size())),
-          buffers_(buffers),
-          room_(message_max),
-          parts_(tensors.tensors().size() + 2) {}
+    heard_model(const layout& tensors, std::size_t buffers, std::size_t message_max);
 
     mutable_byte_view room() noexcept { return room_; }
 
@@ -52,16 +48,10 @@ public:
 
     /// Whether there is a model that model() was not asked for.
     ///   errors  of what could not be understood: malformed; mismatch, another architecture
-    bool is_new() const {
-        if (why_lost_) std::rethrow_exception(why_lost_);
-        return is_new_;
-    }
+    bool is_new() const;
 
     /// As it is known now.
-    checkpoint::published_model model() {
-        is_new_ = false;
-        return {facts_, {parameters_.begin(), parameters_.end()}, buffers_};
-    }
+    checkpoint::published_model model();
 
 private:
     template <class State>
@@ -110,3 +100,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/codistillation/heard_model.ipp"
+#endif

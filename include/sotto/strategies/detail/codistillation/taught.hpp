@@ -54,21 +54,10 @@ double label_gradient(const Model& model, std::span<const float> logits,
 }
 
 /// The part of the rows whose largest entries are in the same place.
-inline double agreement(std::span<const float> a, std::span<const float> b, std::size_t outputs) {
-    std::size_t rows = 0, same = 0;
-    for (std::size_t i = 0; i + outputs <= a.size(); i += outputs, ++rows) {
-        const auto first = a.subspan(i, outputs), second = b.subspan(i, outputs);
-        same += std::ranges::max_element(first) - first.begin() ==
-                std::ranges::max_element(second) - second.begin();
-    }
-    return rows == 0 ? 0.0 : static_cast<double>(same) / static_cast<double>(rows);
-}
+double agreement(std::span<const float> a, std::span<const float> b, std::size_t outputs);
 
 /// The mean of so many teachers' targets, of their sum.
-inline void divide(std::span<float> targets, int teachers) noexcept {
-    if (teachers > 1)
-        for (float& target : targets) target /= static_cast<float>(teachers);
-}
+void divide(std::span<float> targets, int teachers) noexcept;
 
 /// The gradient of a model by its labels and by targets, of logits that it has just computed.
 template <predictor Model, distillation_loss Loss, class OnReady>
@@ -214,3 +203,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/codistillation/taught.ipp"
+#endif

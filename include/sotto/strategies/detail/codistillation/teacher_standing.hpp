@@ -1,11 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <limits>
 #include <string>
-
-#include "sotto/core/errors.hpp"
-#include "sotto/core/require_option.hpp"
 
 namespace sotto::detail {
 
@@ -24,19 +20,7 @@ enum class left_out {
 };
 
 /// For people.
-inline const char* name_of(left_out why) noexcept {
-    constexpr const char* names[] = {"listened to",
-                                     "absent",
-                                     "unreadable",
-                                     "other architecture",
-                                     "data dealt otherwise",
-                                     "not finite",
-                                     "too old",
-                                     "too far ahead",
-                                     "worse",
-                                     "not its turn"};
-    return names[static_cast<int>(why)];
-}
+const char* name_of(left_out why) noexcept;
 
 /// Which teachers are listened to. Whoever is left out is so for the interval, and looked at again
 /// after it.
@@ -59,18 +43,10 @@ struct teacher_rules {
     double margin = 1.0;  // of label loss, by which a teacher may be worse than its student
 
     /// Throws invalid_option: age_max below -1, a margin below 0 or not a number.
-    void check() const {
-        require_option("teacher_rules", "age_max", age_max, allowed::at_least(-1));
-        require_option("teacher_rules", "margin", margin, allowed::at_least(0.0));
-    }
+    void check() const;
 
     /// The same with age_max said, for exchanges every so many steps.
-    teacher_rules of_exchanges(std::int64_t every, bool have_finished) const noexcept {
-        constexpr std::int64_t intervals = 20;
-        const std::int64_t usual =
-            have_finished || every > INT64_MAX / intervals ? 0 : intervals * every;
-        return {.age_max = age_max == -1 ? usual : age_max, .margin = margin};
-    }
+    teacher_rules of_exchanges(std::int64_t every, bool have_finished) const noexcept;
 
     void describe(auto&& field) const {
         field("age_max", age_max);
@@ -81,15 +57,10 @@ struct teacher_rules {
 /// A mean in which the newest of some twenty values count.
 class recent_mean {
 public:
-    void add(double value) noexcept {
-        share_ = share_ * keeps + (1.0 - keeps);
-        sum_ = sum_ * keeps + (1.0 - keeps) * value;
-    }
+    void add(double value) noexcept;
     void forget() noexcept { share_ = sum_ = 0.0; }
     bool empty() const noexcept { return share_ == 0.0; }
-    double value() const noexcept {
-        return empty() ? std::numeric_limits<double>::quiet_NaN() : sum_ / share_;
-    }
+    double value() const noexcept;
 
 private:
     static constexpr double keeps = 0.9;
@@ -106,3 +77,7 @@ struct teacher_standing {
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/codistillation/teacher_standing.ipp"
+#endif

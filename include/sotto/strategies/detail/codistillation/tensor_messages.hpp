@@ -11,6 +11,7 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
@@ -19,14 +20,13 @@ namespace sotto::detail {
 ///   wire    a message for each tensor and rank; one tag for all of a tensor's in a round
 ///   cost    room for one message of each rank; no memory is taken after it was made, for no more
 ///           ranks than said
-template <transport Transport>
 class tensor_messages {
 public:
     /// `from`, `to`: the most ranks whose messages come, and to which this rank's go.
     template <class State>
     tensor_messages(const layout& tensors, const State& compressor, std::size_t from,
-                    std::size_t to, Transport& through)
-        : through_(&through),
+                    std::size_t to, transport_ref through)
+        : through_(through),
           from_max_(from),
           own_(tensors.tensors().size()),
           arrived_(own_.size() * from),
@@ -43,11 +43,7 @@ public:
     }
 
     /// Before the first message of a round.
-    void begin() noexcept {
-        awaited_.clear();
-        next_ = 0;
-        for (arrival& a : arrived_) a.size = 0;
-    }
+    void begin() noexcept;
 
     /// `encode(out)` appends this rank's message, which goes to all of `to`; those of `from` are
     /// awaited.
@@ -57,29 +53,21 @@ public:
         for (std::size_t i = 0; i < from.size(); ++i) {
             arrival& a = at(t, i);
             awaited_.push_back(static_cast<std::size_t>(&a - arrived_.data()));
-            receives_.push(through_->receive(from[i].rank, label, a.memory));
+            receives_.push(through_.receive(from[i].rank, label, a.memory));
         }
         bytes& message = own_[slot(t)];
         message.clear();
         encode(message);
-        for (const auto& n : to) sends_.push(through_->send(n.rank, label, message));
+        for (const auto& n : to) sends_.push(through_.send(n.rank, label, message));
     }
 
     /// Whether all messages of the round have gone and come.
-    bool advance() {
-        while (sends_.pop_complete()) {}
-        while (const auto ended = receives_.pop_complete())
-            arrived_[awaited_[next_++]].size = static_cast<std::size_t>(ended->bytes);
-        return sends_.empty() && receives_.empty();
-    }
+    bool advance();
 
     /// This rank's message of a tensor.
     byte_view own(const tensor& t) const noexcept { return own_[slot(t)]; }
     /// That of the `i`th of those that it was awaited from.
-    byte_view from(const tensor& t, std::size_t i) const noexcept {
-        const arrival& a = arrived_[slot(t) * from_max_ + i];
-        return byte_view(a.memory).first(a.size);
-    }
+    byte_view from(const tensor& t, std::size_t i) const noexcept;
 
 private:
     struct arrival {
@@ -88,18 +76,20 @@ private:
     };
 
     static std::size_t slot(const tensor& t) noexcept { return static_cast<std::size_t>(t.index); }
-    arrival& at(const tensor& t, std::size_t i) noexcept {
-        return arrived_[slot(t) * from_max_ + i];
-    }
+    arrival& at(const tensor& t, std::size_t i) noexcept;
 
-    Transport* through_;
+    transport_ref through_;
     std::size_t from_max_;
     std::vector<bytes> own_;
     std::vector<arrival> arrived_;
     std::vector<std::size_t> awaited_;  // places in arrived_, in the order of the receives
     std::size_t next_ = 0;
     // Last: transfers end before the memory goes.
-    collectives::flight<Transport> receives_, sends_;
+    collectives::flight receives_, sends_;
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/codistillation/tensor_messages.ipp"
+#endif

@@ -41,10 +41,10 @@ template <wire::value_format Format>
 inline constexpr bool sends_whole<dense_values<Format>> = true;
 
 /// One group's side of an exchange over a transport, on the rank that speaks for it.
-template <class Compressor, transport Transport>
+template <class Compressor>
 class transport_exchange_state {
 public:
-    transport_exchange_state(const Compressor& options, const meeting_place<Transport>& place)
+    transport_exchange_state(const Compressor& options, const meeting_place& place)
         : place_(place),
           compressor_(options.bind(place_.tensors)),
           decoder_(compressing::bind_decoder(options, place_.tensors)),
@@ -116,7 +116,7 @@ public:
     template <class OnNews>
     void finish(OnNews on_news) {
         if (!std::exchange(is_open_, false)) return;
-        collectives::flight<Transport> farewells(place_.world, place_.students.size());
+        collectives::flight farewells(place_.world, place_.students.size());
         for (const int group : place_.students)
             farewells.push(place_.world.send(leader(group), label, {}));
         while (true) {
@@ -275,7 +275,7 @@ private:
         compressing::commit(compressor_);
     }
 
-    meeting_place<Transport> place_;
+    meeting_place place_;
     state_of<Compressor> compressor_;
     state_of<Compressor> decoder_;
     std::vector<float> known_, change_;  // of this group's model by others; since then
@@ -289,8 +289,8 @@ private:
     std::string problem_;
     bool is_open_ = false;
     // Last: transfers end before the memory goes.
-    std::vector<collectives::flight<Transport>> receives_;
-    collectives::flight<Transport> sends_;
+    std::vector<collectives::flight> receives_;
+    collectives::flight sends_;
 };
 
 }  // namespace sotto::detail

@@ -18,6 +18,7 @@
 #include "sotto/strategies/detail/gossip/mixing_rounds.hpp"
 #include "sotto/strategies/detail/gossip/peers_of_gossip.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
@@ -25,10 +26,10 @@ namespace sotto::detail {
 /// find together. Where ranks may come and go, one of them decides for all.
 ///   wire    where it wants to know of distances, an all-reduce of 12 bytes each round, or a word
 ///           of each rank to one of them and back
-template <class Options, class Transport>
+template <class Options>
 class common_control {
     using options_type = std::remove_cvref_t<decltype(std::declval<Options>().control)>;
-    using peers = typename peers_of_gossip<Options, Transport>::type;
+    using peers = typename peers_of_gossip<Options>::type;
 
     static constexpr bool survives = survives_losses<Options>;
 
@@ -39,8 +40,8 @@ public:
     static constexpr bool measures_exactly = controlling::measures_exactly<options_type>;
 
     /// Borrows the transport and the peers.
-    common_control(const Options& options, Transport& through, peers& with)
-        : through_(&through), peers_(&with), state_(options.control.bind()), sums_(through, 3) {
+    common_control(const Options& options, transport_ref through, peers& with)
+        : through_(through), peers_(&with), state_(options.control.bind()), sums_(through, 3) {
         if constexpr (survives && !std::is_same_v<options_type, no_control> &&
                       !std::is_same_v<options_type, fixed_rounds>)
             peers_->will_sum();
@@ -74,8 +75,8 @@ public:
     ///   squares   of this rank's gradient; nothing where it had no data
     ///   measure   tells the exact distance, where it is asked for
     template <class Measure>
-    bool wants_another(const mixing_rounds<Options, Transport>& mixing,
-                       std::optional<double> squares, consensus_report& found, Measure measure) {
+    bool wants_another(const mixing_rounds<Options>& mixing, std::optional<double> squares,
+                       consensus_report& found, Measure measure) {
         consensus_reading now{.where = asked_,
                               .learning_rate = rate_,
                               .rounds = static_cast<int>(found.rounds),
@@ -84,9 +85,10 @@ public:
                               .second_singular_value = mixing.second_singular_value(),
                               .period = mixing.summary().period};
         found.estimate = consensus_report::unknown;
-        const consensus_measure needed = state_.needs(asked_);
+        const consensus_reading::measure needed = state_.needs(asked_);
         if constexpr (survives) {
-            if (needed == consensus_measure::nothing && !peers_->agrees()) return ask(now, found);
+            if (needed == consensus_reading::measure::nothing && !peers_->agrees())
+                return ask(now, found);
             const bool tells = mixing.estimates();
             const double change = tells ? mixing.change() : 0.0;
             // Who sums up decides for all; the others' controllers hear of it as well.
@@ -101,16 +103,16 @@ public:
                       })
                 .another;
         } else {
-            if (needed != consensus_measure::nothing) {
+            if (needed != consensus_reading::measure::nothing) {
                 const double change = mixing.estimates() ? mixing.change() : 0.0;
                 values_ = {static_cast<float>(change * change),
                            static_cast<float>(squares.value_or(0.0)), squares ? 1.0f : 0.0f};
                 sums_.start(values_, {channels::gossip, 1u << 29, mixing.done()});
-                collectives::run(*through_, sums_);
-                if (mixing.estimates()) found.estimate = root(values_[0], through_->size());
+                collectives::run(through_, sums_);
+                if (mixing.estimates()) found.estimate = root(values_[0], through_.size());
                 tell(now, found, root(values_[1], values_[2]));
             }
-            if (needed == consensus_measure::exact) now.distance = measure();
+            if (needed == consensus_reading::measure::exact) now.distance = measure();
             return ask(now, found);
         }
     }
@@ -135,14 +137,14 @@ private:
         found.gradient_norm = now.gradient_norm = gradient_norm;
     }
 
-    Transport* through_;
+    transport_ref through_;
     peers* peers_;
     controller_state<options_type> state_;
     round_info asked_;                     // of the step; where ranks may come and go, alike on all
     double rate_ = 0.0, next_rate_ = 0.0;  // of this step, and of the next
     double pace_ = 0.0;                    // epochs a step
     std::array<float, 3> values_{};
-    sotto::collectives::all_reduce<Transport> sums_;
+    collectives::all_reduce sums_;
 };
 
 }  // namespace sotto::detail

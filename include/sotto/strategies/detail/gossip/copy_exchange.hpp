@@ -21,6 +21,7 @@
 #include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/transports/detail/messaging/blame.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
@@ -35,15 +36,15 @@ namespace sotto::detail {
 ///           tensor's in a round
 ///   cost    20 bytes a parameter and room for one message of each neighbour
 ///   errors  peer_failure of errc::malformed, naming the sender; mismatch; non_finite
-template <class Compressor, transport Transport>
+template <class Compressor>
 class copy_exchange {
     using state = state_of<Compressor>;
 
 public:
     /// Of one rank, by the links of a matrix that stays.
     copy_exchange(const layout& tensors, const state& compressor,
-                  const sotto::topologies::mixing_matrix& matrix, Transport& through)
-        : through_(&through),
+                  const sotto::topologies::mixing_matrix& matrix, transport_ref through)
+        : through_(through),
           tensors_(tensors),
           into_(matrix.into(through.rank()).begin(), matrix.into(through.rank()).end()),
           out_of_(matrix.out_of(through.rank()).begin(), matrix.out_of(through.rank()).end()),
@@ -71,10 +72,10 @@ public:
             kernels::subtract_scaled(difference, 1.0f, t.of(std::span<const float>(own_)));
             const double squares = kernels::sum_of_squares(difference);
             if (!kernels::is_finite(squares))
-                throw non_finite(through_->rank(), t.name, kernels::first_non_finite(x));
+                throw non_finite(through_.rank(), t.name, kernels::first_non_finite(x));
             compressing::measured(compressor, t, squares);
         }
-        through_->charge({.bytes = 32.0 * static_cast<double>(tensors_.size())});
+        through_.charge({.bytes = 32.0 * static_cast<double>(tensors_.size())});
         messages_.begin();
         for (const tensor& t : tensors_)
             messages_.send(t, {channels::gossip, static_cast<std::uint32_t>(2 + t.index), round},
@@ -91,11 +92,11 @@ public:
     void check(state& compressor) {
         each_message(compressor,
                      [this](const tensor& t, std::span<const float> sum, int from, float) {
-                         if (from != through_->rank()) require_finite(t, sum, from);
+                         if (from != through_.rank()) require_finite(t, sum, from);
                      });
         is_checked_ = true;
-        through_->charge({.bytes = 24.0 * static_cast<double>(tensors_.size()) *
-                                   static_cast<double>(into_.size() + 1)});
+        through_.charge({.bytes = 24.0 * static_cast<double>(tensors_.size()) *
+                                  static_cast<double>(into_.size() + 1)});
     }
 
     /// Copies become what all ranks have them for after the round that was checked, if there was
@@ -142,8 +143,8 @@ private:
                 const bool own = i == into_.size();
                 std::fill(sum.begin(), sum.end(), 0.0f);
                 const byte_view message = own ? messages_.own(t) : messages_.from(t, i);
-                const int from = own ? through_->rank() : into_[i].rank;
-                detail::read_from(*through_, from, [&] { compressor.decode_add(t, message, sum); });
+                const int from = own ? through_.rank() : into_[i].rank;
+                detail::read_from(through_, from, [&] { compressor.decode_add(t, message, sum); });
                 take(t, std::span<const float>(sum), from,
                      own ? -weight_ : sotto::topologies::summable_weight(into_[i].weight));
             }
@@ -155,7 +156,7 @@ private:
         each_message(compressor,
                      [this](const tensor& t, std::span<const float> what, int from, float weight) {
                          kernels::subtract_scaled(t.of(std::span(apart_)), -weight, what);
-                         if (from == through_->rank()) kernels::add(t.of(std::span(own_)), what);
+                         if (from == through_.rank()) kernels::add(t.of(std::span(own_)), what);
                      });
     }
 
@@ -165,7 +166,7 @@ private:
                                        "tensor '" + t.name + "', element " + std::to_string(i));
     }
 
-    Transport* through_;
+    transport_ref through_;
     const layout& tensors_;
     std::vector<topologies::neighbour> into_, out_of_;
     float weight_ = 0.0f;  // of all that comes in
@@ -175,7 +176,7 @@ private:
     bool is_checked_ = false;  // a round whose messages are not in the copies yet
     bool is_settled_ = false;  // rounds of this step are
     // Last: transfers end before the memory goes.
-    tensor_messages<Transport> messages_;
+    tensor_messages messages_;
 };
 
 }  // namespace sotto::detail

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <limits>
 
 namespace sotto::detail {
 
@@ -17,31 +14,18 @@ struct landscape {
 /// The square of the distance below which decentralized SGD converges as fast as with exact means.
 ///   math    Gamma^2 = rate sigma^2 / (L n) + ||grad f||^2 / (8 L^2)
 ///   source  Kong et al. 2021, Consensus control for decentralized deep learning, arXiv:2102.04828
-inline double squared_critical_distance(const landscape& known, double learning_rate,
-                                        int ranks) noexcept {
-    return learning_rate * known.noise / (known.smoothness * ranks) +
-           known.squared_gradient / (8.0 * known.smoothness * known.smoothness);
-}
+double squared_critical_distance(const landscape& known, double learning_rate, int ranks) noexcept;
 
 /// The mean of all that came, and after 1 / (1 - keep) values about of that many last ones.
 class running_mean {
 public:
     explicit running_mean(double keep) noexcept : keep_(keep) {}
 
-    void add(double value) noexcept {
-        const double share = (std::max)(1.0 / static_cast<double>(++count_), 1.0 - keep_);
-        const double off = value - mean_;
-        mean_ += share * off;
-        spread_ = (1.0 - share) * (spread_ + share * off * off);
-        squared_shares_ = (1.0 - share) * (1.0 - share) * squared_shares_ + share * share;
-    }
+    void add(double value) noexcept;
     std::int64_t count() const noexcept { return count_; }
     double value() const noexcept { return mean_; }
     /// Of the mean, were values independent of each other.
-    double standard_error() const noexcept {
-        if (!(squared_shares_ < 1.0)) return std::numeric_limits<double>::infinity();
-        return std::sqrt(spread_ * squared_shares_ / (1.0 - squared_shares_));
-    }
+    double standard_error() const noexcept;
     /// Whether it is above 0 by more than chance makes of as few values: by chance alone one mean
     /// in forty is.
     bool is_above_zero() const noexcept { return count_ >= 8 && mean_ > 2.0 * standard_error(); }
@@ -78,34 +62,23 @@ public:
         : noise_(keep), squared_gradient_(keep), curvature_(keep), distance_(keep) {}
 
     /// The mean over ranks of ||g_i||^2, and ||mean g||^2.
-    void see_gradients(double mean_of_squares, double square_of_mean, int ranks) noexcept {
-        const double n = ranks;
-        const double noise = ranks > 1 ? n / (n - 1.0) * (mean_of_squares - square_of_mean) : 0.0;
-        noise_.add(noise);
-        squared_gradient_.add(square_of_mean - noise / n);
-    }
+    void see_gradients(double mean_of_squares, double square_of_mean, int ranks) noexcept;
 
     /// The means over ranks of <g_i - mean g, x_i - mean x> and of ||x_i - mean x||^2, with x_i
     /// where g_i was taken.
-    void see_differences(double gradients_along, double squared_distance) noexcept {
-        if (!(squared_distance > 0.0)) return;
-        const double distance = std::sqrt(squared_distance);
-        curvature_.add(gradients_along / distance);
-        distance_.add(distance);
-    }
+    void see_differences(double gradients_along, double squared_distance) noexcept;
 
     /// Whether there is noise, and curvature above it.
     bool is_known() const noexcept { return noise_.count() > 0 && curvature_.is_above_zero(); }
     /// What is known so far; smoothness is not a number where is_known() is false.
-    landscape known() const noexcept {
-        return {.smoothness = is_known() ? curvature_.value() / distance_.value()
-                                         : std::numeric_limits<double>::quiet_NaN(),
-                .noise = (std::max)(noise_.value(), 0.0),
-                .squared_gradient = (std::max)(squared_gradient_.value(), 0.0)};
-    }
+    landscape known() const noexcept;
 
 private:
     detail::running_mean noise_, squared_gradient_, curvature_, distance_;
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/gossip/critical_distance.ipp"
+#endif

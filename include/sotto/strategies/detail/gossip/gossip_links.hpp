@@ -47,7 +47,7 @@ public:
     }
 
     /// The topology in numbers.
-    const sotto::topologies::mixing_summary& summary() const noexcept { return summary_; }
+    const topologies::mixing_summary& summary() const noexcept { return summary_; }
     /// After so many rounds matrices repeat; 0: each is drawn anew.
     std::int64_t period() const noexcept { return summary_.period; }
 
@@ -83,8 +83,8 @@ public:
     }
 
 private:
-    sotto::topologies::mixing_summary summarise() {
-        sotto::topologies::mixing_summary all{.ranks = size_,
+    topologies::mixing_summary summarise() {
+        topologies::mixing_summary all{.ranks = size_,
                                        .period = topology_.period(),
                                        .second_singular_value = consensus_report::unknown,
                                        .mean_contraction = consensus_report::unknown};
@@ -138,7 +138,7 @@ private:
     int size_;
     std::string name_;  // of the topology
     topology_state<topology_options> topology_;
-    sotto::topologies::mixing_summary summary_;
+    topologies::mixing_summary summary_;
 };
 
 }  // namespace sotto::detail

@@ -1,19 +1,16 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "sotto/collectives/detail/flight.hpp"
 #include "sotto/core/bytes.hpp"
-#include "sotto/core/errors.hpp"
-#include "sotto/transports/detail/messaging/blame.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/detail/protocols/gossip_word.hpp"
 
 namespace sotto::detail {
@@ -22,37 +19,25 @@ namespace sotto::detail {
 /// lost, and those of one come in the order in which it said them.
 ///   cost    120 bytes for each word under way; no memory is taken once as many were under way
 ///   errors  none for a word that cannot be read: its sender is then gone for this rank
-template <transport Transport>
 class gossip_mail {
 public:
     /// Borrows the transport.
-    explicit gossip_mail(Transport& through) : through_(&through), inbox_(through, 1) {}
+    explicit gossip_mail(transport_ref through) : through_(through), inbox_(through, 1) {}
     gossip_mail(const gossip_mail&) = delete;
     gossip_mail& operator=(const gossip_mail&) = delete;
     /// Memory was lent for whatever is under way.
-    ~gossip_mail() {
-        if (std::ranges::any_of(letters_, [](const letter& l) { return l.sent.has_value(); }))
-            through_->withdraw();
-    }
+    ~gossip_mail();
 
     /// Sends a word; lost if that rank is gone.
-    void say(int to, const wire::gossip_word& word) {
-        letter& l = free_letter();
-        wire::write_gossip_word(word, l.content.data());
-        try {
-            l.sent = through_->send(to, label(), l.content);
-        } catch (const peer_failure& e) {
-            if (e.rank() != to) throw;  // that it went is told
-        }
-    }
+    void say(int to, const wire::gossip_word& word);
 
     /// Calls with all that has come: take(from, word).
     template <class Take>
     void hear(Take take) {
         while (true) {
-            if (inbox_.empty()) inbox_.push(through_->receive(any_rank, label(), heard_));
+            if (inbox_.empty()) inbox_.push(through_.receive(any_rank, label(), heard_));
             const auto came = inbox_.pop_complete();
-            if (!came || came->source == through_->rank()) return;
+            if (!came || came->source == through_.rank()) return;
             bytes_ += came->bytes;
             const auto content = byte_view(heard_).first(static_cast<std::size_t>(came->bytes));
             if (const auto word = read(came->source, content)) take(came->source, *word);
@@ -60,16 +45,7 @@ public:
     }
 
     /// Whether all that was said has left.
-    bool is_all_said() {
-        bool all = true;
-        for (letter& l : letters_) {
-            if (!l.sent) continue;
-            std::int64_t size = 0;
-            all = ended(l.sent, &size) && all;
-            bytes_ += size;
-        }
-        return all;
-    }
+    bool is_all_said();
 
     /// What of the transport's traffic was words, both ways.
     std::int64_t bytes() const noexcept { return bytes_; }
@@ -79,27 +55,19 @@ public:
     void close(Take take) {
         if (inbox_.empty()) return;
         letter& own = free_letter();  // ends the receive
-        own.sent = through_->send(through_->rank(), label(), own.content);
+        own.sent = through_.send(through_.rank(), label(), own.content);
         while (true) {
-            const std::uint64_t seen = through_->activity();
+            const std::uint64_t seen = through_.activity();
             hear(take);
             if (inbox_.empty()) break;
-            through_->await(seen);
+            through_.await(seen);
         }
-        (void)through_->wait(*std::exchange(own.sent, std::nullopt));
+        (void)through_.wait(*std::exchange(own.sent, std::nullopt));
     }
 
     /// Whether a transfer is over, which is then none: complete, or its other end gone. Should this
     /// rank itself have failed, the next call says so. `size`: of one that is complete.
-    bool ended(std::optional<request>& r, std::int64_t* size = nullptr) {
-        try {
-            const auto end = through_->poll(*r);
-            if (!end) return false;
-            if (size) *size = end->bytes;
-        } catch (const peer_failure&) {}
-        r.reset();
-        return true;
-    }
+    bool ended(std::optional<request>& r, std::int64_t* size = nullptr);
 
 private:
     struct letter {
@@ -110,25 +78,19 @@ private:
     static tag label() noexcept { return {channels::gossip, 1u << 28, 0}; }
 
     /// Returns nothing if it cannot be read. The transport then reports that rank as gone.
-    std::optional<wire::gossip_word> read(int from, byte_view content) {
-        std::optional<wire::gossip_word> word;
-        detail::read_or_let_leave(*through_, from, [&] {
-            word = wire::read_gossip_word(content).value(
-                [&] { return "what rank " + std::to_string(from) + " says to be mixed with"; });
-        });
-        return word;
-    }
+    std::optional<wire::gossip_word> read(int from, byte_view content);
 
-    letter& free_letter() {
-        const auto free = std::ranges::find_if(letters_, [](const letter& l) { return !l.sent; });
-        return free == letters_.end() ? letters_.emplace_back() : *free;
-    }
+    letter& free_letter();
 
-    Transport* through_;
+    transport_ref through_;
     std::array<std::byte, wire::gossip_word_bytes> heard_{};
     std::deque<letter> letters_;
     std::int64_t bytes_ = 0;
-    collectives::flight<Transport> inbox_;
+    collectives::flight inbox_;
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/gossip/gossip_mail.ipp"
+#endif

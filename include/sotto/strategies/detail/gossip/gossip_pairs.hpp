@@ -30,6 +30,7 @@
 #include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/topologies/topology.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
@@ -40,7 +41,7 @@ namespace sotto::detail {
 ///   math    of an offer x_i, rank j takes d = (x_i - x_j) / 2, adds it to its own and sends it
 ///           back; rank i subtracts it. Where two ranks' offers to each other cross, that of the
 ///           lower counts and the other is answered by 0: both would change places, and drift apart
-template <class Options, class Transport>
+template <class Options>
 class gossip_pairs {
     using optimizer_options = std::remove_cvref_t<decltype(std::declval<Options>().optimizer)>;
     using optimizer_state =
@@ -48,9 +49,9 @@ class gossip_pairs {
     using topology_options = std::remove_cvref_t<decltype(std::declval<Options>().topology)>;
 
 public:
-    gossip_pairs(const Options& options, const layout& tensors, Transport& through)
+    gossip_pairs(const Options& options, const layout& tensors, transport_ref through)
         : tensors_(tensors),
-          through_(&through),
+          through_(through),
           topology_name_(sotto::topologies::name_for_logs(options.topology)),
           topology_(options.topology.bind(through.size())),
           optimizer_(options.optimizer.bind(tensors_)),
@@ -76,7 +77,7 @@ public:
         through.reserve(4 + through.size());
     }
 
-    data::share share() const noexcept { return {through_->rank(), through_->size()}; }
+    data::share share() const noexcept { return {through_.rank(), through_.size()}; }
 
     /// Nobody waits for anybody: an epoch is this rank's own.
     epoch_agreement begin_epoch(const epoch_plan& plan) {
@@ -85,26 +86,26 @@ public:
 
     template <class Model>
     round_report round(task<Model>& job, std::span<float> parameters) {
-        return detail::guarded(*through_, [&] { return attempt(job, parameters); });
+        return detail::guarded(through_, [&] { return attempt(job, parameters); });
     }
 
     /// Answers until all ranks have done their steps.
     ///   errors  invalid_option: no rank had any examples
     void finish(std::span<float> parameters) {
         bool has_trained = true;
-        detail::guarded(*through_, [&] {
+        detail::guarded(through_, [&] {
             begin(parameters);
             at("finish", 0);
-            collectives::flight<Transport> told(*through_, endings_.size());
-            for (int rank = 0; rank < through_->size(); ++rank)
-                if (rank != through_->rank()) told.push(through_->send(rank, offers_label(), {}));
+            collectives::flight told(through_, endings_.size());
+            for (int rank = 0; rank < through_.size(); ++rank)
+                if (rank != through_.rank()) told.push(through_.send(rank, offers_label(), {}));
             wait_until([&] {
                 while (told.pop_complete()) {}
                 return told.empty() && answers_.empty() && !others_go_on();
             });
             std::copy(own_.begin(), own_.end(), parameters.begin());
             has_begun_ = false;
-            has_trained = !through_->agree(std::exchange(steps_, 0) == 0);
+            has_trained = !through_.agree(std::exchange(steps_, 0) == 0);
         });
         if (!has_trained) detail::refuse_no_examples();
     }
@@ -116,7 +117,7 @@ public:
     /// Who may mix with whom, for logs.
     topologies::mixing_graph graph() {
         auto graph = topologies::graph_of(
-            through_->size(), topology_.period(),
+            through_.size(), topology_.period(),
             consensus_report::unknown, [this](std::int64_t round) -> const auto& {
                 return topology_.matrix(round);
             });
@@ -127,7 +128,7 @@ public:
 private:
     /// Weights do not count, and ranks meet in any order: all links of a period must join them.
     void require_links() {
-        const int size = through_->size();
+        const int size = through_.size();
         if (size == 1) return;
         sotto::topologies::mixing_matrix all(size);
         const std::int64_t period = topology_.period(), rounds = std::max<std::int64_t>(period, 1);
@@ -140,7 +141,7 @@ private:
                 for (const auto& n : matrix.into(rank))
                     all.link(rank, n.rank, 0.5 / static_cast<double>(size * rounds));
         }
-        sotto::topologies::repeated of_a_period(std::move(all));
+        auto of_a_period = sotto::topologies::repeated(std::move(all));
         if (period > 0) topologies::require_connected(of_a_period, topology_name_);
     }
 
@@ -154,16 +155,16 @@ private:
     round_report attempt(task<Model>& job, std::span<float> parameters) {
         begin(parameters);
         ++steps_;
-        const traffic before = through_->counters();
-        const time_point began = through_->now();
-        stopwatch<Transport> watch(*through_);
+        const traffic before = through_.counters();
+        const time_point began = through_.now();
+        stopwatch watch(through_);
         round_report report{.examples = job.examples, .dense_bytes = 4 * tensors_.size()};
         at("compute", job.step);
         std::copy(own_.begin(), own_.end(), parameters.begin());
         const bool mixes = offer(job.step);
         report.apply = watch.lap();
 
-        gradient_work<Transport> computed(*through_, job);
+        gradient_work computed(through_, job);
         duration computing{};
         report.loss = job.model.gradient(std::span<const float>(parameters), job.batch,
                                          std::span<float>(gradient_), [&](const tensor& t) {
@@ -180,7 +181,7 @@ private:
         if (mixes) wait_until([&] { return take_answer(report); });
         report.wait = report.exchange = watch.lap();
 
-        const round_info where{job.step, job.epoch, through_->rank(), through_->size(), -1.0};
+        const round_info where{job.step, job.epoch, through_.rank(), through_.size(), -1.0};
         optimizer_.begin_step({.where = where}, std::span<const float>(gradient_));
         for (const tensor& t : tensors_)
             optimizer_.update(t, t.of(std::span(own_)), t.of(std::span<const float>(gradient_)));
@@ -190,7 +191,7 @@ private:
 
         report.consensus.rounds = mixes ? 1 : 0;
         report.consensus.learning_rate = optimizing::rate_at(optimizer_, where);
-        const traffic after = through_->counters();
+        const traffic after = through_.counters();
         report.bytes_sent = after.bytes_sent - before.bytes_sent;
         report.bytes_received = after.bytes_received - before.bytes_received;
         for (const tensor& t : tensors_)
@@ -198,20 +199,20 @@ private:
         report.message_bytes = mixes ? report.dense_bytes : 0;
         report.tensor_message_bytes = tensor_bytes_;
         report.began = began;
-        report.agreed = report.ended = through_->now() - began;
+        report.agreed = report.ended = through_.now() - began;
         return report;
     }
 
     /// Sends the parameters to one neighbour; false where there is none.
     bool offer(std::int64_t step) {
-        const auto neighbours = topology_.matrix(step).into(through_->rank());
+        const auto neighbours = topology_.matrix(step).into(through_.rank());
         if (neighbours.empty() || tensors_.size() == 0) return false;
         const int to = neighbours[static_cast<std::size_t>(random_.below(neighbours.size()))].rank;
         std::copy(own_.begin(), own_.end(), offered_.begin());
         offered_to_ = to;
         mine_.push(
-            through_->receive(to, answers_label(), std::as_writable_bytes(std::span(answered_))));
-        mine_.push(through_->send(to, offers_label(), std::as_bytes(std::span(offered_))));
+            through_.receive(to, answers_label(), std::as_writable_bytes(std::span(answered_))));
+        mine_.push(through_.send(to, offers_label(), std::as_bytes(std::span(offered_))));
         ++offered_count_;
         return true;
     }
@@ -219,7 +220,7 @@ private:
     /// Whether the answer is here, and taken.
     bool take_answer(round_report& report) {
         while (const auto ended = mine_.pop_complete())
-            if (ended->source != through_->rank()) came_ = *ended;
+            if (ended->source != through_.rank()) came_ = *ended;
         if (!mine_.empty()) return false;
         require_whole(came_, "answers");
         const double squares = kernels::sum_of_squares(answered_);
@@ -231,20 +232,20 @@ private:
 
     /// Whether another rank has steps to do in this call of `fit`.
     bool others_go_on() const noexcept {
-        for (int rank = 0; rank < through_->size(); ++rank)
-            if (rank != through_->rank() && endings_[static_cast<std::size_t>(rank)] < fit_)
+        for (int rank = 0; rank < through_.size(); ++rank)
+            if (rank != through_.rank() && endings_[static_cast<std::size_t>(rank)] < fit_)
                 return true;
         return false;
     }
 
     /// Answers whoever offers.
     void serve() {
-        if (through_->size() == 1) return;
+        if (through_.size() == 1) return;
         while (true) {
             (void)answers_.pop_complete();
             if (offers_.empty() && others_go_on())
-                offers_.push(through_->receive(any_rank, offers_label(),
-                                               std::as_writable_bytes(std::span(offer_))));
+                offers_.push(through_.receive(any_rank, offers_label(),
+                                              std::as_writable_bytes(std::span(offer_))));
             if (!answers_.empty()) return;  // what it is sent from is still on its way
             const auto came = offers_.pop_complete();
             if (!came) return;
@@ -259,22 +260,22 @@ private:
 
     void answer(int to) {
         require_finite_from(to, kernels::sum_of_squares(offer_), offer_);
-        const bool crosses = !mine_.empty() && offered_to_ == to && through_->rank() < to;
+        const bool crosses = !mine_.empty() && offered_to_ == to && through_.rank() < to;
         std::copy(offer_.begin(), offer_.end(), answer_.begin());
         kernels::subtract_scaled(answer_, 1.0f, own_);
         kernels::scale(answer_, crosses ? 0.0f : 0.5f);
         kernels::add(own_, answer_);
-        answers_.push(through_->send(to, answers_label(), std::as_bytes(std::span(answer_))));
+        answers_.push(through_.send(to, answers_label(), std::as_bytes(std::span(answer_))));
         ++answered_count_;
     }
 
     template <class Done>
     void wait_until(Done done) {
         while (true) {
-            const std::uint64_t seen = through_->activity();
+            const std::uint64_t seen = through_.activity();
             serve();
             if (done()) return;
-            if (through_->activity() == seen) through_->await(seen);
+            if (through_.activity() == seen) through_.await(seen);
         }
     }
 
@@ -282,7 +283,7 @@ private:
         if (came.bytes != 4 * tensors_.size())
             throw mismatch("gossip: rank " + std::to_string(came.source) + " " + what + " " +
                            std::to_string(came.bytes) + " bytes where rank " +
-                           std::to_string(through_->rank()) + " has " +
+                           std::to_string(through_.rank()) + " has " +
                            std::to_string(4 * tensors_.size()));
     }
 
@@ -290,7 +291,7 @@ private:
         for (const tensor& t : tensors_) {
             const auto part = t.of(std::span<const float>(gradient_));
             if (!kernels::is_finite(kernels::sum_of_squares(part)))
-                throw non_finite(through_->rank(), t.name, kernels::first_non_finite(part));
+                throw non_finite(through_.rank(), t.name, kernels::first_non_finite(part));
         }
     }
 
@@ -300,12 +301,12 @@ private:
                 rank, "element " + std::to_string(kernels::first_non_finite(values)));
     }
 
-    void at(const char* phase, std::int64_t step) { through_->at({.round = step, .phase = phase}); }
+    void at(const char* phase, std::int64_t step) { through_.at({.round = step, .phase = phase}); }
     static tag offers_label() noexcept { return {channels::gossip, 8, 0}; }
     static tag answers_label() noexcept { return {channels::gossip, 9, 0}; }
 
     layout tensors_;
-    Transport* through_;
+    transport_ref through_;
     std::string topology_name_;
     topology_state<topology_options> topology_;
     optimizer_state optimizer_;
@@ -323,7 +324,7 @@ private:
     completion came_{};  // the last answer
     bool has_begun_ = false;
     // Last: transfers end before the memory goes.
-    collectives::flight<Transport> offers_, answers_, mine_;
+    collectives::flight offers_, answers_, mine_;
 };
 
 }  // namespace sotto::detail

@@ -1,12 +1,10 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <string>
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
-#include "sotto/core/describe.hpp"
 
 namespace sotto::detail {
 
@@ -20,26 +18,12 @@ public:
     explicit gossip_patience(duration patience) noexcept : patience_(patience) {}
 
     /// `progress`: a number that changes when what is waited for comes nearer.
-    void begin(time_point now, std::int64_t progress) noexcept {
-        time_ = waiting_time(now);
-        progress_ = progress;
-    }
+    void begin(time_point now, std::int64_t progress) noexcept;
     /// Whether to wait on.
-    bool lasts(time_point now, std::int64_t progress, bool is_twice) noexcept {
-        if (progress != progress_) begin(now, progress);
-        is_twice_ = is_twice;
-        return time_.at(now) <= (is_twice ? 2 : 1) * patience_;
-    }
+    bool lasts(time_point now, std::int64_t progress, bool is_twice) noexcept;
 
     /// What another rank was that was waited for.
-    std::string cause() const {
-        std::string text = "it was late: for ";
-        detail::append_number(text, std::round(1e3 * in_seconds(time_.waited())) / 1e3);
-        text += " s nothing came that gossip waits for; surviving::patience, ";
-        detail::append_number(text, in_seconds(patience_));
-        return text + (is_twice_ ? " s, sets the limit: twice that, as it may have waited itself"
-                                 : " s, sets the limit");
-    }
+    std::string cause() const;
 
 private:
     duration patience_;
@@ -49,3 +33,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/gossip/gossip_patience.ipp"
+#endif

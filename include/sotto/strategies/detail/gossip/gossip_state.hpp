@@ -35,21 +35,22 @@
 #include "sotto/topologies/detail/mixing_graph.hpp"
 #include "sotto/topologies/spectrum.hpp"
 #include "sotto/topologies/topology.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
 /// One rank's side of gossip. A round is: the gradient; the step, into a copy of the parameters, by
 /// tensor where the optimizer can, so that what is ready mixes while the rest is computed; rounds
 /// of mixing until the controller has enough; and then the copy becomes the parameters.
-template <class Options, class Transport>
+template <class Options>
 class gossip_state {
     using optimizer_options = std::remove_cvref_t<decltype(std::declval<Options>().optimizer)>;
     using optimizer_state =
         decltype(std::declval<const optimizer_options&>().bind(std::declval<const layout&>()));
     using method = std::remove_cvref_t<decltype(std::declval<Options>().mixing)>;
     using method_state = mixing_state<method>;
-    using peers = typename peers_of_gossip<Options, Transport>::type;
-    using control = common_control<Options, Transport>;
+    using peers = typename peers_of_gossip<Options>::type;
+    using control = common_control<Options>;
 
     static constexpr bool survives = survives_losses<Options>;
     static constexpr bool by_shares = mixing::by_shares<method>;
@@ -59,14 +60,14 @@ class gossip_state {
         !combines_first && optimizing::steps_by_tensor<optimizer_state>;
 
 public:
-    gossip_state(const Options& options, const layout& tensors, Transport& through)
+    gossip_state(const Options& options, const layout& tensors, transport_ref through)
         : tensors_(tensors),
-          through_(&through),
+          through_(through),
           method_(options.mixing.bind(tensors_)),
           optimizer_(options.optimizer.bind(tensors_)),
           measure_every_(measured_by(options)),
           topology_name_(sotto::topologies::name_for_logs(options.topology)),
-          peers_(peers_of_gossip<Options, Transport>::made_for(options, through)),
+          peers_(peers_of_gossip<Options>::made_for(options, through)),
           epochs_(through),
           gradient_(static_cast<std::size_t>(tensors.size())),
           next_(static_cast<std::size_t>(tensors.size()) + (by_shares ? 1 : 0)),
@@ -97,9 +98,9 @@ public:
         const auto matrix = [this](std::int64_t round) -> const auto& {
             return mixing_.matrix(round);
         };
-        const sotto::topologies::mixing_summary& all = mixing_.summary();
+        const topologies::mixing_summary& all = mixing_.summary();
         auto graph =
-            topologies::graph_of(through_->size(), all.period, all.second_singular_value, matrix);
+            topologies::graph_of(through_.size(), all.period, all.second_singular_value, matrix);
         graph.p = all.p();
         graph.topology = topology_name_;
         graph.bytes_a_round = mixing_.bytes_a_round(graph.degree);
@@ -107,7 +108,7 @@ public:
         return graph;
     }
 
-    data::share share() const noexcept { return {through_->rank(), through_->size()}; }
+    data::share share() const noexcept { return {through_.rank(), through_.size()}; }
 
     /// Where ranks may come and go, what one rank has of the data is no other's concern.
     epoch_agreement begin_epoch(const epoch_plan& plan) {
@@ -152,7 +153,7 @@ public:
     void visit(Field&& field) requires(!survives && optimizing::can_be_saved<optimizer_options> &&
                                        control::can_be_saved &&
                                        mixing::can_be_saved<method_state> &&
-                                       mixing_rounds<Options, Transport>::can_be_saved) {
+                                       mixing_rounds<Options>::can_be_saved) {
         optimizing::visit(optimizer_, visitor_of_own(field, "optimizer/"));
         control_.visit(visitor_of_own(field, "control/"));
         sotto::mixing::visit(method_, visitor_of_own(field, "mixing/"));
@@ -185,7 +186,7 @@ private:
 
     template <class Action>
     auto guarded(Action action) -> decltype(action()) {
-        return detail::guarded(*through_, action, [this]() noexcept {
+        return detail::guarded(through_, action, [this]() noexcept {
             sotto::mixing::rollback(method_);
             mixing_.rollback();
             before_.put_back(shown_before());
@@ -194,8 +195,8 @@ private:
 
     template <class Model>
     round_report attempt(task<Model>& job, std::span<float> parameters) {
-        const traffic before = through_->counters();
-        stopwatch<Transport> watch(*through_);
+        const traffic before = through_.counters();
+        stopwatch watch(through_);
         begin(job);
         round_report report{.examples = job.examples, .dense_bytes = 4 * tensors_.size()};
         take_copy(parameters);
@@ -236,8 +237,8 @@ private:
 
     template <class Model>
     void begin(const task<Model>& job) {
-        where_ = {job.step, job.epoch, through_->rank(), through_->size(), -1.0};
-        began_ = through_->now();
+        where_ = {job.step, job.epoch, through_.rank(), through_.size(), -1.0};
+        began_ = through_.now();
         computing_ = computed_ = left_ = {};
         squares_ = 0.0;
         has_data_ = job.examples > 0;
@@ -264,13 +265,13 @@ private:
 
     template <class Model>
     double compute(task<Model>& job, std::span<const float> parameters, bool mixes,
-                   round_report& report, stopwatch<Transport>& watch) {
+                   round_report& report, stopwatch& watch) {
         if (job.examples == 0) {
             std::fill(gradient_.begin(), gradient_.end(), 0.0f);
             for (const tensor& t : tensors_) has_gradient(t);
             return 0.0;
         }
-        gradient_work<Transport> computed(*through_, job);
+        gradient_work computed(through_, job);
         const double loss = job.model.gradient(parameters, job.batch, std::span<float>(gradient_),
                                                [&](const tensor& t) {
                                                    computed.is_ready(t);
@@ -294,7 +295,7 @@ private:
         times_[slot(t)].ready = (std::max)(since_begun(), duration{1});
         const double squares = kernels::sum_of_squares(part);
         if (!kernels::is_finite(squares))
-            throw non_finite(through_->rank(), t.name, kernels::first_non_finite(part));
+            throw non_finite(through_.rank(), t.name, kernels::first_non_finite(part));
         squares_ += squares;
         if (studies_) std::ranges::copy(part, t.of(study_->gradient()).begin());
         sotto::mixing::direct(method_, t, part);
@@ -353,15 +354,15 @@ private:
     void wait() {
         if constexpr (survives) return peers_.wait_until([&] { return mixing_.advance(); });
         while (true) {
-            const std::uint64_t seen = through_->activity();
+            const std::uint64_t seen = through_.activity();
             if (mixing_.advance()) return;
-            through_->await(seen);
+            through_.await(seen);
         }
     }
 
     /// The round that was begun, and more until the controller has enough; after the mean of all
     /// there is nothing to mix.
-    void mix(round_report& report, stopwatch<Transport>& watch) {
+    void mix(round_report& report, stopwatch& watch) {
         consensus_report& found = report.consensus;
         for (found.rounds = 1;; ++found.rounds) {
             wait();
@@ -383,10 +384,10 @@ private:
 
     /// Measured exactly.
     double distance(consensus_report& found) {
-        const std::int64_t before = through_->counters().bytes_sent;
+        const std::int64_t before = through_.counters().bytes_sent;
         found.distance = study_->distance(values(), by_shares ? next_.back() : 1.0, studied_++);
         found.squared_distances = study_->squared_distances();
-        study_bytes_ += through_->counters().bytes_sent - before;
+        study_bytes_ += through_.counters().bytes_sent - before;
         return found.distance;
     }
 
@@ -406,9 +407,9 @@ private:
         if (!studies_) return;
         at("measure");
         if (is_nan(found.distance)) (void)distance(found);  // no controller has measured it
-        const std::int64_t before = through_->counters().bytes_sent;
+        const std::int64_t before = through_.counters().bytes_sent;
         found.critical = study_->critical_distance(parameters, has_data_, rate_, studied_++);
-        study_bytes_ += through_->counters().bytes_sent - before;
+        study_bytes_ += through_.counters().bytes_sent - before;
         found.gradient_norm = study_->gradient_norm();
     }
 
@@ -429,7 +430,7 @@ private:
     }
 
     void finish_report(round_report& report, const traffic& before) {
-        const traffic after = through_->counters();
+        const traffic after = through_.counters();
         report.compute = computing_;
         report.bytes_sent = after.bytes_sent - before.bytes_sent;
         report.bytes_received = after.bytes_received - before.bytes_received;
@@ -444,23 +445,23 @@ private:
     std::span<float> moved() noexcept {
         return std::span(next_).first(static_cast<std::size_t>(tensors_.size()));
     }
-    duration since_begun() const noexcept { return through_->now() - began_; }
+    duration since_begun() const noexcept { return through_.now() - began_; }
     void at(const char* phase) {
-        const occasion now{.round = where_.step, .phase = phase};
-        through_->at(now);
+        const peer_failure::occasion now{.round = where_.step, .phase = phase};
+        through_.at(now);
         if constexpr (survives) peers_.at(now);
     }
     static std::size_t slot(const tensor& t) noexcept { return static_cast<std::size_t>(t.index); }
 
     layout tensors_;
-    Transport* through_;
+    transport_ref through_;
     method_state method_;
     optimizer_state optimizer_;
     state_snapshot before_;  // the optimizer's and the controller's
     std::int64_t measure_every_ = 0;
     std::string topology_name_;
     peers peers_;
-    common_epochs<Transport> epochs_;
+    common_epochs epochs_;
     large_vector<float> gradient_;
     large_vector<float> next_;  // what the parameters become; by shares a rank's weight behind them
     large_vector<float> of_weight_;  // by shares, where it is measured exactly
@@ -478,9 +479,9 @@ private:
     std::int64_t study_bytes_ = 0;  // that those of a step took
     bool studies_ = false;
     // Last: transfers end before the memory goes.
-    mixing_rounds<Options, Transport> mixing_;
+    mixing_rounds<Options> mixing_;
     control control_;
-    std::optional<consensus_study<Transport>> study_;
+    std::optional<consensus_study> study_;
 };
 
 }  // namespace sotto::detail

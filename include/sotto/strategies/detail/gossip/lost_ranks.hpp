@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "sotto/core/clock.hpp"
@@ -17,18 +16,9 @@ public:
     /// A call of `fit` begins.
     void begin(time_point now) noexcept { began_ = now; }
     /// A rank went, in this step.
-    void add(int rank, std::string cause, std::uint64_t step, time_point now) {
-        all_.push_back({.rank = rank,
-                        .cause = std::move(cause),
-                        .step = static_cast<std::int64_t>(step),
-                        .seconds = in_seconds(now - began_)});
-    }
+    void add(int rank, std::string cause, std::uint64_t step, time_point now);
     /// It is there again.
-    void returns(int rank, std::uint64_t step) noexcept {
-        for (rank_loss& loss : all_)
-            if (loss.rank == rank && loss.again_step < 0)
-                loss.again_step = static_cast<std::int64_t>(step);
-    }
+    void returns(int rank, std::uint64_t step) noexcept;
     /// All of them, in order.
     std::span<const rank_loss> all() const noexcept { return all_; }
 
@@ -38,3 +28,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/gossip/lost_ranks.ipp"
+#endif

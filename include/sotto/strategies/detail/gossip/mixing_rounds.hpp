@@ -26,6 +26,7 @@
 #include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/topologies/spectrum.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
@@ -34,9 +35,9 @@ namespace sotto::detail {
 /// `begin`, `release` as values become what is to be mixed, `release_all`, `advance` until it holds
 /// and `end`. Where ranks may come and go, a round mixes with those neighbours that take part in
 /// it, once all are known; else alike.
-template <class Options, class Transport>
+template <class Options>
 class mixing_rounds {
-    using peers = typename peers_of_gossip<Options, Transport>::type;
+    using peers = typename peers_of_gossip<Options>::type;
     using compressor_options = std::remove_cvref_t<decltype(std::declval<Options>().compressor)>;
     using method = std::remove_cvref_t<decltype(std::declval<Options>().mixing)>;
     using method_state = mixing_state<method>;
@@ -57,9 +58,9 @@ public:
     /// `size`: of what is mixed, the parameters and what goes with them.
     ///   errors  invalid_option, as gossip_links. So does `begin`, of a matrix that is drawn anew
     mixing_rounds(const Options& options, const layout& tensors, std::int64_t size,
-                  Transport& through, peers& with)
+                  transport_ref through, peers& with)
         : tensors_(tensors),
-          through_(&through),
+          through_(through),
           peers_(&with),
           size_(size),
           links_(options, through.size()),
@@ -82,7 +83,7 @@ public:
     }
 
     /// The topology in numbers.
-    const sotto::topologies::mixing_summary& summary() const noexcept { return links_.summary(); }
+    const topologies::mixing_summary& summary() const noexcept { return links_.summary(); }
     /// Of a round, by its number since the beginning.
     const sotto::topologies::mixing_matrix& matrix(std::int64_t round) {
         return links_.matrix(round);
@@ -180,7 +181,7 @@ public:
     void end() {
         ++done_;
         if (is_mean_) {
-            kernels::scale(values_, 1.0f / static_cast<float>(through_->size()));
+            kernels::scale(values_, 1.0f / static_cast<float>(through_.size()));
             change_ = consensus_report::unknown;
         } else if constexpr (by_copies) {
             copies_->check(compressor_);
@@ -214,7 +215,7 @@ public:
     std::int64_t bytes_a_round(int degree) const noexcept {
         const bool is_mean = summary().period == 1 && has_means_;
         if (by_copies || wants_means || control_takes_means || (has_means_ && !is_mean)) return 0;
-        const std::int64_t n = through_->size(), mixed = 4 * size_ * degree;
+        const std::int64_t n = through_.size(), mixed = 4 * size_ * degree;
         return (is_mean ? 8 * size_ * (n - 1) / n : mixed) + (has_companion ? mixed : 0);
     }
     /// Of each tensor, sent to one neighbour in this step.
@@ -245,9 +246,9 @@ private:
     void meet_neighbours() {
         exchange_.tolerate();
         const bool any = links_.period() < 1;
-        for (int rank = 0; any && rank < through_->size(); ++rank) peers_->may_meet(rank);
+        for (int rank = 0; any && rank < through_.size(); ++rank) peers_->may_meet(rank);
         links_.each_matrix([&](const sotto::topologies::mixing_matrix& matrix) {
-            for (const auto& n : matrix.into(through_->rank())) peers_->may_meet(n.rank);
+            for (const auto& n : matrix.into(through_.rank())) peers_->may_meet(n.rank);
         });
     }
 
@@ -260,7 +261,7 @@ private:
 
     /// This rank's links that are there, with what they weigh then.
     const sotto::topologies::mixing_matrix& live(const sotto::topologies::mixing_matrix& whole) {
-        const int own = through_->rank();
+        const int own = through_.rank();
         live_.clear();
         for (const auto& n : whole.into(own))
             if (peers_->takes_part(n.rank))
@@ -290,7 +291,7 @@ private:
     tag label(std::uint32_t which) const noexcept { return {channels::gossip, which, done_}; }
 
     const layout& tensors_;
-    Transport* through_;
+    transport_ref through_;
     peers* peers_;
     std::int64_t size_;  // of what is mixed
     gossip_links<Options> links_;
@@ -312,10 +313,10 @@ private:
     bool is_started_ = true;  // not while it is unknown who takes part
     std::int64_t released_ = 0;
     // Last: transfers end before the memory goes.
-    collectives::neighbour_exchange<Transport> exchange_;
-    sotto::collectives::all_reduce<Transport> sum_;
-    std::optional<collectives::neighbour_exchange<Transport>> companions_;
-    std::optional<copy_exchange<compressor_options, Transport>> copies_;
+    collectives::neighbour_exchange exchange_;
+    collectives::all_reduce sum_;
+    std::optional<collectives::neighbour_exchange> companions_;
+    std::optional<copy_exchange<compressor_options>> copies_;
 };
 
 }  // namespace sotto::detail

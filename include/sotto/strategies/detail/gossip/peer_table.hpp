@@ -1,11 +1,9 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "sotto/topologies/detail/live_weight.hpp"
@@ -74,41 +72,17 @@ public:
     }
 
     /// One that is awaited in this round, of which it is not known whether it takes part.
-    std::optional<int> first_unknown(const wire::gossip_place& round) const noexcept {
-        for (int rank = 0; rank < size(); ++rank)
-            if (const peer& p = of(rank); p.is_awaited && p.mixes() && p.said < round) return rank;
-        return std::nullopt;
-    }
+    std::optional<int> first_unknown(const wire::gossip_place& round) const noexcept;
 
     /// The earliest step that a neighbour is in, where one mixes.
-    std::optional<std::uint64_t> earliest_step() const noexcept {
-        std::optional<std::uint64_t> least;
-        for (const peer& p : peers_)
-            if (p.is_neighbour && p.mixes() && (!least || p.at.step < *least)) least = p.at.step;
-        return least;
-    }
+    std::optional<std::uint64_t> earliest_step() const noexcept;
 
     /// Who sums up: of those that take part and are not done the one who does so for longest, of
     /// equals the lowest. This rank does since step `since`, if it is not done.
-    int sums_for_all(std::uint64_t since, bool is_done) const noexcept {
-        std::pair best{is_done ? (std::numeric_limits<std::uint64_t>::max)() : since, own_};
-        for (int rank = 0; rank < size(); ++rank)
-            if (rank != own_ && of(rank).mixes())
-                best = (std::min)(best, std::pair(of(rank).since, rank));
-        return best.second;
-    }
+    int sums_for_all(std::uint64_t since, bool is_done) const noexcept;
 
     /// Of whom to fetch what was learnt: rather a neighbour, and who is furthest.
-    std::optional<int> best_source() const noexcept {
-        std::optional<int> best;
-        for_each_here([&](int rank) {
-            const peer &p = of(rank), *const b = best ? &of(*best) : nullptr;
-            if (!p.has_trained || !p.is_alike) return;
-            if (!b || std::pair(p.is_neighbour, p.at) > std::pair(b->is_neighbour, b->at))
-                best = rank;
-        });
-        return best;
-    }
+    std::optional<int> best_source() const noexcept;
 
 private:
     std::vector<peer> peers_;
@@ -116,3 +90,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/gossip/peer_table.ipp"
+#endif

@@ -35,31 +35,17 @@ public:
 
     /// A rank is in a round; if it waits for the verdict, it adds to it.
     void stands(int rank, const wire::gossip_place& at, bool waits,
-                const wire::gossip_sums& own) noexcept {
-        of(rank) = {true, waits, at, own};
-    }
+                const wire::gossip_sums& own) noexcept;
     /// It went, or begins anew, or is done.
     void forget(int rank) noexcept { of(rank) = {}; }
 
     /// A verdict that another rank knows.
-    void learn(const wire::gossip_place& at, const round_verdict& of_ranks) noexcept {
-        if (at <= decided_) return;
-        decided_ = at;
-        last_ = of_ranks;
-    }
+    void learn(const wire::gossip_place& at, const round_verdict& of_ranks) noexcept;
 
     /// The last verdict, as ranks tell it each other.
-    void tell(wire::gossip_word& to) const noexcept {
-        to.decided = decided_;
-        to.ranks = last_.ranks;
-        to.of_ranks = last_.sums;
-        to.another = last_.another;
-        to.skips_next = last_.skips_next;
-    }
+    void tell(wire::gossip_word& to) const noexcept;
     /// What another rank's word says of the last verdict.
-    void hear(const wire::gossip_word& w) noexcept {
-        learn(w.decided, {w.of_ranks, w.ranks, w.another, w.skips_next});
-    }
+    void hear(const wire::gossip_word& w) noexcept;
 
     /// The round of the last verdict.
     const wire::gossip_place& decided() const noexcept { return decided_; }
@@ -133,3 +119,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/gossip/round_verdicts.ipp"
+#endif

@@ -13,6 +13,7 @@
 #include "sotto/strategies/detail/gossip/gossip_mail.hpp"
 #include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/detail/protocols/gossip_word.hpp"
 
 namespace sotto::detail {
@@ -21,24 +22,17 @@ namespace sotto::detail {
 /// buffers behind them.
 ///   wire    floats, little endian, no header; the word `hands` says that they come
 ///   cost    4 bytes a value while it is fetched, and once something was handed over
-template <tolerant_transport Transport>
 class state_handover {
 public:
     /// Borrows the transport and the mail.
-    state_handover(Transport& through, gossip_mail<Transport>& mail)
-        : through_(&through), mail_(&mail) {}
+    state_handover(transport_ref through, gossip_mail& mail) : through_(through), mail_(&mail) {}
     state_handover(const state_handover&) = delete;
     state_handover& operator=(const state_handover&) = delete;
     /// Memory was lent for whatever is under way.
-    ~state_handover() {
-        if (fetching_ || handing_) through_->withdraw();
-    }
+    ~state_handover();
 
     /// What is handed over and fetched; it stays where it is.
-    void hold(std::span<float> parameters, std::span<float> buffers) noexcept {
-        parameters_ = parameters;
-        buffers_ = buffers;
-    }
+    void hold(std::span<float> parameters, std::span<float> buffers) noexcept;
 
     // Handing over
 
@@ -65,7 +59,7 @@ public:
         std::copy(buffers_.begin(), buffers_.end(), given_.begin() + std::ssize(parameters_));
         announce(to);
         try {
-            handing_ = through_->send(to, label(), std::as_bytes(std::span(given_)));
+            handing_ = through_.send(to, label(), std::as_bytes(std::span(given_)));
         } catch (const peer_failure& e) {
             if (e.rank() != to) throw;
         }
@@ -77,10 +71,7 @@ public:
     // Fetching
 
     /// A rank says that its state follows.
-    void is_handed_by(int rank, const wire::gossip_word& word) noexcept {
-        handed_by_ = rank;
-        handed_ = word;
-    }
+    void is_handed_by(int rank, const wire::gossip_word& word) noexcept;
 
     /// Begins; `ask(rank)` asks for it.
     template <class Ask>
@@ -91,7 +82,7 @@ public:
         make_room(taken_);
         ask(from);
         try {
-            fetching_ = through_->receive(from, label(), std::as_writable_bytes(std::span(taken_)));
+            fetching_ = through_.receive(from, label(), std::as_writable_bytes(std::span(taken_)));
         } catch (const peer_failure& e) {
             if (e.rank() != from) throw;
         }
@@ -100,33 +91,19 @@ public:
     /// From whom it fetches.
     int source() const noexcept { return from_; }
     /// Whether it is over: all came, or the other went.
-    bool is_fetched() {
-        if (fetching_) (void)mail_->ended(fetching_, &came_);
-        return !fetching_ && (came_ < 0 || handed_by_ == from_);
-    }
+    bool is_fetched();
     /// Nothing where the other went.
-    std::optional<wire::gossip_word> handed() const noexcept {
-        if (came_ < 0 || handed_by_ != from_) return std::nullopt;
-        return handed_;
-    }
+    std::optional<wire::gossip_word> handed() const noexcept;
     /// False where it is not as much as this rank has.
-    bool take() noexcept {
-        if (came_ != static_cast<std::int64_t>(taken_.size() * sizeof(float))) return false;
-        std::copy_n(taken_.begin(), parameters_.size(), parameters_.begin());
-        std::copy_n(taken_.begin() + std::ssize(parameters_), buffers_.size(), buffers_.begin());
-        large_vector<float>().swap(taken_);
-        return true;
-    }
+    bool take() noexcept;
 
 private:
     static tag label() noexcept { return {channels::gossip, (1u << 28) + 1, 0}; }
 
-    void make_room(large_vector<float>& in) const {
-        in.resize(parameters_.size() + buffers_.size());
-    }
+    void make_room(large_vector<float>& in) const;
 
-    Transport* through_;
-    gossip_mail<Transport>* mail_;
+    transport_ref through_;
+    gossip_mail* mail_;
     std::span<float> parameters_, buffers_;
     std::deque<int> askers_;
     int from_ = -1, handed_by_ = -1;
@@ -139,3 +116,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/gossip/state_handover.ipp"
+#endif

@@ -52,10 +52,7 @@ public:
     }
 
     /// What it was taken for took place: it is not to be put back.
-    void drop() noexcept {
-        values_.clear();
-        numbers_.clear();
-    }
+    void drop() noexcept;
 
 private:
     template <class Field>
@@ -63,9 +60,7 @@ private:
         field.size();
     };
 
-    static std::int64_t bits_of(double value) noexcept {
-        return std::bit_cast<std::int64_t>(value);
-    }
+    static std::int64_t bits_of(double value) noexcept;
     static std::int64_t bits_of(std::int64_t value) noexcept { return value; }
 
     large_vector<float> values_;
@@ -73,3 +68,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/gossip/state_snapshot.ipp"
+#endif

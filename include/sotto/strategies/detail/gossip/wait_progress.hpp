@@ -3,7 +3,6 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "sotto/wire/detail/protocols/gossip_word.hpp"
@@ -21,18 +20,9 @@ public:
     explicit wait_progress(int ranks) : ranks_(static_cast<std::size_t>(ranks)) {}
 
     /// A rank says where it is. That counts where no process of it has been as far.
-    void tells(int rank, const wire::gossip_word& w) noexcept {
-        const bool waits = w.kind == wire::gossip_kind::stands && w.waits;
-        const place now{w.fit, w.at, w.is_done ? 2 : waits ? 1 : 0};
-        known& k = ranks_[static_cast<std::size_t>(rank)];
-        if (now <= k.furthest) return;
-        k = {now, true};
-        ++count_;
-    }
+    void tells(int rank, const wire::gossip_word& w) noexcept;
     /// It went: others need not wait for it. That counts once each time that it had come further.
-    void goes(int rank) noexcept {
-        if (std::exchange(ranks_[static_cast<std::size_t>(rank)].is_further, false)) ++count_;
-    }
+    void goes(int rank) noexcept;
     /// What was waited for came, or a part of it.
     void comes() noexcept { ++count_; }
 
@@ -57,3 +47,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/gossip/wait_progress.ipp"
+#endif

@@ -22,6 +22,7 @@
 #include "sotto/strategies/detail/stopwatch.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/detail/work_of_gradient.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
@@ -34,9 +35,7 @@ public:
 
     const sotto::layout& layout() const noexcept { return tensors_; }
     void initialise(std::span<float>, random_stream) const noexcept {}
-    work work_of(const batch_type&) const noexcept {
-        return {.bytes = 12.0 * static_cast<double>(tensors_.size())};
-    }
+    work work_of(const batch_type&) const noexcept;
 
     /// From `from` on; the last tensor first.
     double gradient(std::span<const float> from, const batch_type&, std::span<float> out,
@@ -54,18 +53,18 @@ private:
 };
 
 /// One rank's side of local_updates.
-template <class Options, class Transport>
+template <class Options>
 class local_updates_state {
     using optimizer_options = std::remove_cvref_t<decltype(std::declval<Options>().optimizer)>;
     using optimizer_state =
         decltype(std::declval<const optimizer_options&>().bind(std::declval<const layout&>()));
     using outer_options = std::remove_cvref_t<decltype(std::declval<Options>().outer)>;
-    using outer_state = strategy_state<outer_options, Transport>;
+    using outer_state = strategy_state<outer_options>;
 
 public:
-    local_updates_state(const Options& options, const layout& tensors, Transport& through)
+    local_updates_state(const Options& options, const layout& tensors, transport_ref through)
         : tensors_(tensors),
-          through_(&through),
+          through_(through),
           every_(options.local.every),
           from_epoch_(options.local.from_epoch),
           optimizer_(options.optimizer.bind(tensors_)),
@@ -80,7 +79,7 @@ public:
         require_option("local_updates", "from_epoch", from_epoch_, allowed::at_least(0.0));
     }
 
-    data::share share() const noexcept { return {through_->rank(), through_->size()}; }
+    data::share share() const noexcept { return {through_.rank(), through_.size()}; }
 
     epoch_agreement begin_epoch(const epoch_plan& plan) {
         // To the outer strategy all ranks count alike in every meeting, and its epoch never ends.
@@ -91,7 +90,7 @@ public:
 
     template <class Model>
     round_report round(task<Model>& job, std::span<float> parameters) {
-        return detail::guarded(*through_, [&] {
+        return detail::guarded(through_, [&] {
             if (has_met_ == 0) std::copy(parameters.begin(), parameters.end(), met_.begin());
             has_met_ = 1;
             return attempt(job, parameters);
@@ -135,10 +134,10 @@ public:
 private:
     template <class Model>
     round_report attempt(task<Model>& job, std::span<float> parameters) {
-        const round_info where{job.step, job.epoch, through_->rank(), through_->size(), -1.0};
-        const traffic before = through_->counters();
-        const time_point began = through_->now();
-        stopwatch<Transport> watch(*through_);
+        const round_info where{job.step, job.epoch, through_.rank(), through_.size(), -1.0};
+        const traffic before = through_.counters();
+        const time_point began = through_.now();
+        stopwatch watch(through_);
         round_report report{.examples = job.examples, .dense_bytes = 4 * tensors_.size()};
 
         at("compute", job.step);
@@ -168,24 +167,24 @@ private:
         report.tensor_message_bytes = meets ? met.tensor_message_bytes : no_bytes_;
         report.tensor_times = met.tensor_times;
         report.consensus = met.consensus;
-        const traffic after = through_->counters();
+        const traffic after = through_.counters();
         report.bytes_sent = after.bytes_sent - before.bytes_sent;
         report.bytes_received = after.bytes_received - before.bytes_received;
         report.began = began;
-        report.agreed = report.ended = through_->now() - began;
+        report.agreed = report.ended = through_.now() - began;
         return report;
     }
 
     template <class Model>
     double compute(task<Model>& job, std::span<const float> parameters) {
-        gradient_work<Transport> computed(*through_, job);
+        gradient_work computed(through_, job);
         const double loss = job.model.gradient(parameters, job.batch, std::span<float>(gradient_),
                                                [&](const tensor& t) { computed.is_ready(t); });
         computed.end();
         for (const tensor& t : tensors_) {
             const auto part = t.of(std::span<const float>(gradient_));
             if (!kernels::is_finite(kernels::sum_of_squares(part)))
-                throw non_finite(through_->rank(), t.name, kernels::first_non_finite(part));
+                throw non_finite(through_.rank(), t.name, kernels::first_non_finite(part));
         }
         return loss;
     }
@@ -221,10 +220,10 @@ private:
         return [this](auto&& field) { optimizing::visit(optimizer_, field); };
     }
 
-    void at(const char* phase, std::int64_t step) { through_->at({.round = step, .phase = phase}); }
+    void at(const char* phase, std::int64_t step) { through_.at({.round = step, .phase = phase}); }
 
     layout tensors_;
-    Transport* through_;
+    transport_ref through_;
     std::int64_t every_;
     double from_epoch_;
     optimizer_state optimizer_;
@@ -233,7 +232,7 @@ private:
     large_vector<float> met_;  // theta: what all went on from
     large_vector<float> parameters_before_;
     std::vector<std::int64_t> no_bytes_;
-    common_epochs<Transport> epochs_;
+    common_epochs epochs_;
     std::int64_t since_met_ = 0;  // steps
     std::int64_t meetings_ = 0;
     round_info last_;
@@ -243,3 +242,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/local_updates/local_updates_state.ipp"
+#endif

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -31,55 +30,17 @@ public:
 
     /// The step to this version moves so many, each of which is then added; false, and none is,
     /// where these are too many.
-    bool begin(std::uint64_t version, std::size_t count) {
-        if (count > ring_.size()) {
-            add_all(version);
-            return false;
-        }
-        if (count == 0) return true;
-        while (count_ + count > ring_.size() || steps_.size() == steps_max) {
-            count_ -= steps_.front().size;
-            known_since_ = steps_.front().version;
-            steps_.pop_front();
-        }
-        steps_.push_back({version, end_, count});
-        count_ += count;
-        return true;
-    }
+    bool begin(std::uint64_t version, std::size_t count);
     /// Those at these places from a parameter on.
-    void add(std::uint32_t from, std::span<const std::uint32_t> indices) {
-        add_each(indices.size(), [&](std::size_t k) { return from + indices[k]; });
-    }
+    void add(std::uint32_t from, std::span<const std::uint32_t> indices);
     /// All of so many from a parameter on.
-    void add_run(std::uint32_t from, std::size_t count) {
-        add_each(count, [&](std::size_t k) { return from + static_cast<std::uint32_t>(k); });
-    }
+    void add_run(std::uint32_t from, std::size_t count);
 
     /// The step to this version moved all, or nobody knows which.
-    void add_all(std::uint64_t version) {
-        steps_.clear();
-        count_ = 0;
-        known_since_ = version;
-    }
+    void add_all(std::uint64_t version);
 
     /// Appends what has moved since a version; false where that is not known, or too much.
-    bool since(std::uint64_t version, std::vector<std::uint32_t>& out) {
-        if (version < known_since_) return false;
-        for (const step& s : steps_)
-            if (s.version > version)
-                for (std::size_t k = 0, at = s.begin; k < s.size; ++k) {
-                    const std::uint32_t i = ring_[at];
-                    marks_[i / 64] |= std::uint64_t{1} << i % 64;
-                    if (++at == ring_.size()) at = 0;
-                }
-        for (std::size_t at = 0; at < marks_.size(); ++at) {
-            for (std::uint64_t bits = marks_[at]; bits != 0; bits &= bits - 1)
-                out.push_back(static_cast<std::uint32_t>(
-                    64 * at + static_cast<std::size_t>(std::countr_zero(bits))));
-            marks_[at] = 0;
-        }
-        return true;
-    }
+    bool since(std::uint64_t version, std::vector<std::uint32_t>& out);
 
 private:
     template <class Number>
@@ -105,3 +66,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/parameter_server/changed_entries.ipp"
+#endif

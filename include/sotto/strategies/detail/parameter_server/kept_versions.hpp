@@ -24,10 +24,7 @@ namespace sotto::detail {
 class kept_versions {
 public:
     /// Of so many parameters, all 0; nobody has read any.
-    kept_versions(int workers, std::size_t parameters)
-        : kept_(1), read_by_(static_cast<std::size_t>(workers), nobody) {
-        kept_[0].values.resize(parameters);
-    }
+    kept_versions(int workers, std::size_t parameters);
 
     /// The parameters as they are.
     std::span<const float> now() const noexcept { return kept_[now_].values; }
@@ -35,81 +32,33 @@ public:
     std::span<float> unread() noexcept { return kept_[now_].values; }
 
     /// To be changed in part: what workers have read stays as it was.
-    std::span<float> change() {
-        if (kept_[now_].readers > 0) {
-            const std::size_t other = unused();
-            kept_[other].values.assign(now().begin(), now().end());
-            now_ = other;
-        }
-        return kept_[now_].values;
-    }
+    std::span<float> change();
 
     /// Where a step by a gradient of this worker (-1: of several) is to write all parameters: what
     /// `now` shows, what `of` shows for the worker, or neither. Then `step` makes them the present
     /// ones; until then the two show what they did, each place as long as nothing is written there.
-    std::span<float> next(int worker = -1) {
-        const std::size_t read = worker < 0 ? nobody : read_by_[static_cast<std::size_t>(worker)];
-        if (read != nobody && kept_[read].readers == 1) {
-            next_ = kept_[now_].readers == 0 ? now_ : read;
-        } else {
-            next_ = kept_[now_].readers == 0 ? now_ : unused();
-            kept_[next_].values.resize(kept_[now_].values.size());
-        }
-        return kept_[next_].values;
-    }
+    std::span<float> next(int worker = -1);
     /// What was written becomes the parameters; a worker's version is released first.
-    void step(int worker = -1) noexcept {
-        if (worker >= 0) release(worker);
-        now_ = next_;
-    }
+    void step(int worker = -1) noexcept;
 
     /// The worker reads the parameters as they are now.
-    std::span<const float> read(int worker) noexcept {
-        release(worker);
-        ++kept_[now_].readers;
-        read_by_[static_cast<std::size_t>(worker)] = now_;
-        return now();
-    }
+    std::span<const float> read(int worker) noexcept;
 
     /// What it has read; empty if nothing.
-    std::span<const float> of(int worker) const noexcept {
-        const std::size_t at = read_by_[static_cast<std::size_t>(worker)];
-        return at == nobody ? std::span<const float>() : std::span<const float>(kept_[at].values);
-    }
+    std::span<const float> of(int worker) const noexcept;
 
     /// Nobody needs what this worker has read.
-    void release(int worker) noexcept {
-        std::size_t& at = read_by_[static_cast<std::size_t>(worker)];
-        if (at != nobody) --kept_[at].readers;
-        at = nobody;
-    }
+    void release(int worker) noexcept;
 
     /// Gives back the memory of what nobody has read last.
-    void free_unused() noexcept {
-        for (std::size_t at = 0; at < kept_.size(); ++at)
-            if (at != now_ && kept_[at].readers == 0) large_vector<float>().swap(kept_[at].values);
-    }
+    void free_unused() noexcept;
 
     /// The worker has read some parameters anew, and still has the others: memory of its own, to be
     /// changed. Where it has none yet it has them as they are now.
-    std::span<float> own(int worker) {
-        std::size_t& at = read_by_[static_cast<std::size_t>(worker)];
-        if (at == nobody || at == now_ || kept_[at].readers > 1) {
-            release(worker);
-            const std::size_t other = unused();
-            kept_[other].values.assign(now().begin(), now().end());
-            ++kept_[other].readers;
-            at = other;
-        }
-        return kept_[at].values;
-    }
+    std::span<float> own(int worker);
 
     /// Bytes that are taken, the present parameters among them.
-    std::size_t memory() const noexcept {
-        std::size_t sum = 0;
-        for (const version& v : kept_) sum += v.values.capacity() * sizeof(float);
-        return sum;
-    }
+    std::size_t memory() const noexcept;
 
 private:
     static constexpr std::size_t nobody = SIZE_MAX;
@@ -119,12 +68,7 @@ private:
         large_vector<float> values;
     };
 
-    std::size_t unused() {
-        std::size_t at = 0;
-        while (at < kept_.size() && (kept_[at].readers > 0 || at == now_)) ++at;
-        if (at == kept_.size()) kept_.emplace_back();
-        return at;
-    }
+    std::size_t unused();
 
     std::vector<version> kept_;
     std::size_t now_ = 0, next_ = 0;
@@ -132,3 +76,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/parameter_server/kept_versions.ipp"
+#endif

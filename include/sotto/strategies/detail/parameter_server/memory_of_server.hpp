@@ -21,19 +21,12 @@ namespace sotto::detail {
 struct shown_bytes {
     server_memory& to;
 
-    void operator()(std::string_view name, std::span<float> values, kept = kept::alike) const {
-        add(name, static_cast<std::int64_t>(values.size_bytes()));
-    }
-    void operator()(std::string_view name, std::int64_t&, kept = kept::alike) const {
-        add(name, 8);
-    }
+    void operator()(std::string_view name, std::span<float> values, kept = kept::alike) const;
+    void operator()(std::string_view name, std::int64_t&, kept = kept::alike) const;
     void operator()(std::string_view name, double&, kept = kept::alike) const { add(name, 8); }
 
 private:
-    void add(std::string_view name, std::int64_t bytes) const {
-        if (name.starts_with("optimizer/")) to.optimizer += bytes;
-        if (name.starts_with("compensator/")) to.compensator += bytes;
-    }
+    void add(std::string_view name, std::int64_t bytes) const;
 };
 
 /// Different versions that workers can have read at once: those of a round and of the one before,
@@ -83,3 +76,7 @@ server_memory memory_of(Server& server, const Options& options, int workers) {
 }
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/parameter_server/memory_of_server.ipp"
+#endif

@@ -20,7 +20,7 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/kernels/detail/simd/reductions.hpp"
-#include "sotto/strategies/detail/parameter_server/arrival_paths.hpp"
+#include "sotto/strategies/parameter_server/arrival_paths.hpp"
 #include "sotto/strategies/detail/guarded.hpp"
 #include "sotto/strategies/detail/rank_loss.hpp"
 #include "sotto/strategies/detail/parameter_server/server_link.hpp"
@@ -36,20 +36,21 @@
 #include "sotto/transports/remarks.hpp"
 #include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/detail/protocols/push.hpp"
 
 namespace sotto::detail {
 
 /// One rank's side of parameter_server: a worker, a server, or both, which then serves whenever it
 /// waits, and between the tensors whose gradients it computes.
-template <class Options, class Transport>
+template <class Options>
 class parameter_server_state {
     using compressor_options = std::remove_cvref_t<decltype(std::declval<Options>().compressor)>;
 
 public:
-    parameter_server_state(const Options& options, const layout& tensors, Transport& through)
+    parameter_server_state(const Options& options, const layout& tensors, transport_ref through)
         : tensors_(tensors),
-          through_(&through),
+          through_(through),
           says_(remarks::of(through)),
           roles_(options.servers.servers, options.servers.dedicated, through.rank(),
                  through.size()),
@@ -90,7 +91,7 @@ public:
     /// Where ranks come and go this rank and the servers see to it that they fit.
     bool introduce(const std::string& configuration) {
         if (!survives_) return false;
-        for (auto& l : links_) l.introduce(wire::summary_of(configuration));
+        for (auto& l : links_) l.introduce(configuration);
         if (serving_) serving_->introduce(configuration);
         return true;
     }
@@ -174,7 +175,7 @@ private:
                 throw invalid_option(
                     "parameter_server: the compressor clips dense tensors after the sum over "
                     "ranks, but a server takes the gradients of one worker at a time: use "
-                    "dense_clipping::before_sum, or all_reduce");
+                    "local_clipping::before_sum, or all_reduce");
     }
 
     /// A gradient is taken or dropped as a whole, and each server takes those that come first.
@@ -194,30 +195,28 @@ private:
                        allowed::at_least(0.0).at_most(1e9));
         if (!servers.survives) return {};
         forgets_ = servers.checkpoints.empty() && servers.patience > 0.0;
-        if constexpr (tolerant_transport<Transport>) {
-            through_->tolerate();
-            survives_ = true;
-            return std::chrono::duration_cast<duration>(
-                std::chrono::duration<double>(servers.patience));
-        } else {
+        if (!through_.is_tolerant())
             throw invalid_option(
                 "parameter_server: on this transport the loss of a rank ends the "
                 "job: leave serving::survives out");
-        }
+        through_.tolerate();
+        survives_ = true;
+        return std::chrono::duration_cast<duration>(
+            std::chrono::duration<double>(servers.patience));
     }
 
     template <class Action>
     auto guarded(Action action) -> decltype(action()) {
-        return detail::guarded(*through_, action,
+        return detail::guarded(through_, action,
                                [this]() noexcept { compressing::rollback(compressor_); });
     }
 
     template <class Model>
     round_report attempt(task<Model>& job, std::span<float> parameters) {
         step_ = job.step;
-        const time_point began = through_->now();
-        const traffic before = through_->counters();
-        stopwatch<Transport> watch(*through_);
+        const time_point began = through_.now();
+        const traffic before = through_.counters();
+        stopwatch watch(through_);
         round_report report{.examples = job.examples, .dense_bytes = 4 * tensors_.size()};
         at("compute");
         compressing::begin_round(compressor_, {.step = rounds_,
@@ -225,7 +224,7 @@ private:
                                                .rank = roles_.own_worker(),
                                                .world_size = 1,
                                                .share = 1.0});
-        gradient_work<Transport> computed(*through_, job);
+        gradient_work computed(through_, job);
         report.loss = job.model.gradient(parameters, job.batch, std::span<float>(gradient_),
                                          [&](const tensor& t) {
                                              computed.is_ready(t);
@@ -250,13 +249,13 @@ private:
         ++rounds_;
         report.apply = watch.lap();
 
-        const traffic after = through_->counters();
+        const traffic after = through_.counters();
         report.bytes_sent = after.bytes_sent - before.bytes_sent;
         report.bytes_received = after.bytes_received - before.bytes_received;
         for (const std::int64_t size : tensor_bytes_) report.message_bytes += size;
         report.tensor_message_bytes = tensor_bytes_;
         report.began = began;
-        report.ended = through_->now() - began;
+        report.ended = through_.now() - began;
         return report;
     }
 
@@ -278,8 +277,8 @@ private:
     }
 
     void at(const char* phase) noexcept {
-        const occasion now{.round = step_, .phase = phase};
-        through_->at(now);
+        const peer_failure::occasion now{.round = step_, .phase = phase};
+        through_.at(now);
         for (auto& l : links_) l.at(now);
     }
 
@@ -289,7 +288,7 @@ private:
             const auto part = t.of(std::span<const float>(gradient_));
             const double squares = kernels::sum_of_squares(part);
             if (!kernels::is_finite(squares))
-                throw non_finite(through_->rank(), t.name, kernels::first_non_finite(part));
+                throw non_finite(through_.rank(), t.name, kernels::first_non_finite(part));
             compressing::measured(compressor_, t, squares);
         }
     }
@@ -309,8 +308,8 @@ private:
         }
         // The gradient is weighed and encoded, what is remembered of it read and written.
         const double all = static_cast<double>(std::max<std::int64_t>(tensors_.size(), 1));
-        through_->charge({.bytes = 8.0 * share + 2.0 * remembered_ * share / all +
-                                   static_cast<double>(message.size())});
+        through_.charge({.bytes = 8.0 * share + 2.0 * remembered_ * share / all +
+                                  static_cast<double>(message.size())});
         links_[s].push({.kind = wire::push_kind::gradient,
                         .round = static_cast<std::uint64_t>(rounds_),
                         .epoch = epoch,
@@ -353,10 +352,10 @@ private:
     template <class Done>
     void wait_until(Done done) {
         while (true) {
-            const std::uint64_t seen = through_->activity();
+            const std::uint64_t seen = through_.activity();
             serve();
             if (done()) return;
-            if (through_->activity() == seen) through_->await(seen);
+            if (through_.activity() == seen) through_.await(seen);
         }
     }
 
@@ -366,28 +365,26 @@ private:
     }
 
     void hear_of_changes() {
-        if constexpr (tolerant_transport<Transport>) {
-            while (auto change = through_->next_change()) {
-                const int rank = change->rank;
-                auto* const link =
-                    rank < roles_.servers() ? &links_[static_cast<std::size_t>(rank)] : nullptr;
-                if (!change->is_here) {  // what it had sent before it went
-                    if (serving_) serving_->serve();
-                    if (link) link->advance();
-                }
-                if (serving_)
-                    change->is_here ? serving_->came(rank) : serving_->went(rank, change->left);
-                if (link) change->is_here ? link->came() : link->went(change->left);
-                if (change->is_here) says_.say(told(rank) + " is there again");
-                if (change->is_here || change->left) continue;
-                says_.say(told(rank) + " went: " + change->cause);
-                losses_.push_back({.rank = rank, .cause = std::move(change->cause)});
+        while (auto change = through_.next_change()) {
+            const int rank = change->rank;
+            auto* const link =
+                rank < roles_.servers() ? &links_[static_cast<std::size_t>(rank)] : nullptr;
+            if (!change->is_here) {  // what it had sent before it went
+                if (serving_) serving_->serve();
+                if (link) link->advance();
             }
+            if (serving_)
+                change->is_here ? serving_->came(rank) : serving_->went(rank, change->left);
+            if (link) change->is_here ? link->came() : link->went(change->left);
+            if (change->is_here) says_.say(told(rank) + " is there again");
+            if (change->is_here || change->left) continue;
+            says_.say(told(rank) + " went: " + change->cause);
+            losses_.push_back({.rank = rank, .cause = std::move(change->cause)});
         }
     }
 
     layout tensors_;
-    Transport* through_;
+    transport_ref through_;
     remarks says_;
     server_roles roles_;
     std::vector<shard> shards_;
@@ -397,8 +394,8 @@ private:
     large_vector<float> read_;  // the parameters as the servers sent them
     std::vector<std::int64_t> tensor_bytes_;
     std::vector<std::uint64_t> sizes_;
-    std::deque<server_link<Transport>> links_;
-    std::optional<serving_rank<Options, Transport>> serving_;
+    std::deque<server_link> links_;
+    std::optional<serving_rank<Options>> serving_;
     std::vector<rank_loss> losses_;
     std::uint64_t clock_ = 0;  // of the last gradient, alike at all servers
     std::int64_t rounds_ = 0;  // of this rank, since `fit` began

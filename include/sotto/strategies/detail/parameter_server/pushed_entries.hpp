@@ -8,9 +8,7 @@
 
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/core/bytes.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/kernels/detail/simd/reductions.hpp"
 
 namespace sotto::detail {
 
@@ -21,17 +19,10 @@ namespace sotto::detail {
 class pushed_entries {
 public:
     /// Memory for pushes of at most so many entries, of so many tensors.
-    void reserve(std::size_t entries, std::size_t tensors) {
-        indices_.resize(entries);
-        values_.resize(entries);
-        ends_.reserve(tensors);
-    }
+    void reserve(std::size_t entries, std::size_t tensors);
 
     /// Before the first tensor of a push.
-    void begin() noexcept {
-        size_ = 0;
-        ends_.clear();
-    }
+    void begin() noexcept;
 
     /// The next tensor's.
     template <class Decoder>
@@ -65,13 +56,9 @@ public:
     std::size_t size() const noexcept { return size_; }
 
     /// Of the k-th tensor.
-    std::span<const std::uint32_t> indices(std::size_t k) const noexcept {
-        return std::span(indices_).subspan(begin_of(k), ends_[k] - begin_of(k));
-    }
+    std::span<const std::uint32_t> indices(std::size_t k) const noexcept;
     /// The values of tensor k's entries, to be changed.
-    std::span<float> values(std::size_t k) noexcept {
-        return std::span(values_).subspan(begin_of(k), ends_[k] - begin_of(k));
-    }
+    std::span<float> values(std::size_t k) noexcept;
 
 private:
     template <class Decoder>
@@ -79,12 +66,7 @@ private:
         return static_cast<std::size_t>(decoder.entries_max(t));
     }
 
-    void take(const tensor& t, int rank, const sparse_view& read) {
-        if (const auto k = kernels::first_non_finite(read.values); k >= 0)
-            throw non_finite(rank, t.name, read.indices[static_cast<std::size_t>(k)]);
-        size_ += read.indices.size();
-        ends_.push_back(size_);
-    }
+    void take(const tensor& t, int rank, const sparse_view& read);
 
     std::size_t begin_of(std::size_t k) const noexcept { return k == 0 ? 0 : ends_[k - 1]; }
 
@@ -95,3 +77,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/parameter_server/pushed_entries.ipp"
+#endif

@@ -1,24 +1,12 @@
 #pragma once
 
-#include <string>
-
-#include "sotto/core/errors.hpp"
-#include "sotto/core/require_option.hpp"
-
 namespace sotto::detail {
 
 /// Which ranks serve and which work.
 class server_roles {
 public:
     /// Of one rank of so many; throws invalid_option where nobody would serve, or work.
-    server_roles(int servers, bool dedicated, int rank, int ranks)
-        : servers_(servers), first_worker_(dedicated ? servers : 0), rank_(rank), ranks_(ranks) {
-        require_option("parameter_server", "servers", servers, allowed::at_least(1).at_most(ranks),
-                       ", the number of ranks");
-        if (workers() < 1)
-            throw invalid_option("parameter_server: dedicated servers on all ranks, which are " +
-                                 std::to_string(ranks) + "; one at least must work");
-    }
+    server_roles(int servers, bool dedicated, int rank, int ranks);
 
     /// Ranks that serve: 0 to this.
     int servers() const noexcept { return servers_; }
@@ -32,9 +20,7 @@ public:
     int own_worker() const noexcept { return rank_ - first_worker_; }
 
     /// -1 for a rank that does not work.
-    int worker_of(int rank) const noexcept {
-        return rank >= first_worker_ ? rank - first_worker_ : -1;
-    }
+    int worker_of(int rank) const noexcept;
     /// The rank of a worker.
     int rank_of(int worker) const noexcept { return worker + first_worker_; }
 
@@ -43,3 +29,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/parameter_server/server_roles.ipp"
+#endif

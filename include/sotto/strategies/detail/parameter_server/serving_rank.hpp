@@ -24,7 +24,7 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/strategies/detail/parameter_server/arrival_order.hpp"
-#include "sotto/strategies/detail/parameter_server/arrival_paths.hpp"
+#include "sotto/strategies/parameter_server/arrival_paths.hpp"
 #include "sotto/strategies/detail/parameter_server/memory_of_server.hpp"
 #include "sotto/strategies/detail/server_memory.hpp"
 #include "sotto/strategies/server_report.hpp"
@@ -34,7 +34,9 @@
 #include "sotto/transports/detail/messaging/blame.hpp"
 #include "sotto/transports/remarks.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/detail/protocols/push.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 
 namespace sotto::detail {
 
@@ -44,13 +46,13 @@ namespace sotto::detail {
 ///
 /// Every rank, working or not, says in the end that it is done; once all that are there have, all
 /// are sent the parameters once more.
-template <class Options, class Transport, checkpoint::file_system Files = checkpoint::posix_files>
+template <class Options>
 class serving_rank {
 public:
     /// Serves this part of the tensors. `files`: by which it saves what it holds.
     serving_rank(const Options& options, const layout& tensors, const shard& part,
-                 const server_roles& roles, Transport& through, Files files = {})
-        : through_(&through),
+                 const server_roles& roles, transport_ref through, checkpoint::disk files = {})
+        : through_(through),
           roles_(roles),
           server_(options, tensors, part, roles.workers(), roles.rank_of(0)),
           seen_(roles.workers()),
@@ -95,7 +97,7 @@ public:
     void begin(std::span<const float> parameters) {
         if (kept_)
             kept_->own(
-                job_, [&](const std::string& why) { remarks::of_files(*through_).say(why); },
+                job_, [&](const std::string& why) { remarks::of_files(through_).say(why); },
                 [&] { delay_all(); });
         if (!server_.has_begun()) {
             server_.begin(parameters);
@@ -115,7 +117,7 @@ public:
     void serve() {
         require_workers();
         while (due_ && !all_done_) {  // what comes then belongs to another time
-            const auto ended = through_->poll(*due_);
+            const auto ended = through_.poll(*due_);
             if (!ended) break;
             due_.reset();
             const auto content = byte_view(room_).first(static_cast<std::size_t>(ended->bytes));
@@ -123,14 +125,14 @@ public:
                 order_->hold(worker, content);
                 follow_order();
             } else {
-                take(ended->source, content, through_->now());
+                take(ended->source, content, through_.now());
             }
             if (!all_done_) receive();
         }
         if (order_)
             follow_order();
         else
-            answer_all(through_->now());
+            answer_all(through_.now());
         if (kept_ && server_.version() - saved_at_ >= every_) save();
         for (rank_state& r : ranks_) {
             settle(r.head_sent);
@@ -154,13 +156,13 @@ public:
         settle(r.content_sent);
         if (const int worker = roles_.worker_of(rank); worker >= 0) {
             if (order_ && !r.is_done) order_->refuse_went(worker);
-            if (recorder_ && !r.is_done) recorder_->went(worker, through_->now());
+            if (recorder_ && !r.is_done) recorder_->went(worker, through_.now());
             server_.detach(worker);
             seen_.left(worker);
             count_pushes();
             if (!was_done_ && !has_workers()) {
                 last_went_ = rank;
-                alone_.emplace(through_->now());
+                alone_.emplace(through_.now());
             }
         }
         end_if_all_done();
@@ -195,7 +197,7 @@ public:
     /// What it did and saw so far.
     server_report report() const {
         server_report made =
-            seen_.report(roles_, through_->rank(), server_.version(), server_.staleness());
+            seen_.report(roles_, through_.rank(), server_.version(), server_.staleness());
         made.saves = saves_;
         if (recorder_) made.record_failure = recorder_->failure();
         return made;
@@ -222,8 +224,8 @@ private:
     rank_state& of(int rank) noexcept { return ranks_[static_cast<std::size_t>(rank)]; }
 
     void receive() {
-        due_ = through_->receive(
-            any_rank, {channels::pushes, static_cast<std::uint32_t>(through_->rank()), 0}, room_);
+        due_ = through_.receive(
+            any_rank, {channels::pushes, static_cast<std::uint32_t>(through_.rank()), 0}, room_);
     }
 
     bool has_workers() noexcept {
@@ -234,7 +236,7 @@ private:
 
     /// Nothing was trained to its end where every worker failed: they may come again, for a while.
     void require_workers() {
-        if (alone_ && alone_->at(through_->now()) > patience_)
+        if (alone_ && alone_->at(through_.now()) > patience_)
             throw peer_failure(last_went_,
                                "it went, the last of the workers, and none came again in time",
                                {.phase = "serve"});
@@ -248,13 +250,13 @@ private:
         description text;
         text.add("strategy", options);
         for (const tensor& t : tensors) text.add("tensor " + t.name, t.size);
-        const int server = through_->rank();
+        const int server = through_.rank();
         order_of_ = {.server = server, .workers = roles_.workers(), .configuration = text.text()};
         if (!replay.empty()) order_.emplace(arrivals_path(replay, server), roles_.workers());
         if (record.empty()) return;
         const std::filesystem::path path = arrivals_path(record, server);
         recorder_.emplace(options.servers.survives ? free_arrivals_path(path) : path,
-                          remarks::of_files(*through_));
+                          remarks::of_files(through_));
     }
 
     /// Takes and answers in the order that was recorded, as far as what has come allows.
@@ -278,9 +280,9 @@ private:
     void take(int rank, byte_view content, time_point now) {
         const auto read = [&] { take_in(rank, content, now); };
         if (survives_)
-            detail::read_or_let_leave(*through_, rank, read);
+            detail::read_or_let_leave(through_, rank, read);
         else
-            detail::read_from(*through_, rank, read);
+            detail::read_from(through_, rank, read);
     }
 
     void take_in(int rank, byte_view content, time_point now) {
@@ -307,7 +309,7 @@ private:
     bool refuse(int rank, const wire::configuration_summary& theirs) {
         const auto ours = wire::summary_of(configuration_);
         if (theirs == ours) return false;
-        std::string why = detail::difference(rank, theirs.text, through_->rank(), ours.text);
+        std::string why = detail::difference(rank, theirs.text, through_.rank(), ours.text);
         if (why.empty()) why = "they are configured differently, somewhere beyond 65536 bytes";
         bytes& refusal = of(rank).refusal;  // nothing of it is under way: the rank has pushed since
         refusal.assign(std::as_bytes(std::span(why)).begin(), std::as_bytes(std::span(why)).end());
@@ -351,13 +353,13 @@ private:
         const auto moved = static_cast<double>(server_.moved());
         if (server_.moved() > 0) touched *= (std::min)(1.0, 16.0 * moved / own);
         if (in_rounds) touched += gradients * 8.0 * own;
-        through_->charge({.bytes = gradients * message + touched});
+        through_.charge({.bytes = gradients * message + touched});
     }
 
     /// What has changed is found in one pass over a bit a parameter; a cache line an entry.
     void charge_changes(double message) {
         const auto own = static_cast<double>(server_.tensors().size());
-        through_->charge({.bytes = own / 4.0 + 12.0 * message});
+        through_.charge({.bytes = own / 4.0 + 12.0 * message});
     }
 
     /// Of gradients that were taken or dropped. One that waits for the others of its round has led
@@ -393,7 +395,7 @@ private:
         std::fill(rounds_.begin(), rounds_.end(), 0);
         if (kept_ && server_.version() != saved_at_) save();
         const byte_view own = std::as_bytes(server_.own());
-        for (int to = 0; to < through_->size(); ++to)
+        for (int to = 0; to < through_.size(); ++to)
             if (of(to).is_here)
                 answer(to, {.taken = has_trained, .version = server_.version(), .size = own.size()},
                        own);
@@ -410,9 +412,9 @@ private:
         }
         ++saves_->failed;
         saves_->failure = kept_->problem();
-        remarks::of_files(*through_).say("what the server held after step " + std::to_string(step) +
-                                         " was not saved: " + kept_->problem() +
-                                         "; training goes on");
+        remarks::of_files(through_).say("what the server held after step " + std::to_string(step) +
+                                        " was not saved: " + kept_->problem() +
+                                        "; training goes on");
     }
 
     void answer_all(time_point now) {
@@ -431,9 +433,9 @@ private:
 
     /// Sends to each other rank that this server is not ready yet.
     void delay_all() {
-        for (int to = 0; to < through_->size(); ++to) {
+        for (int to = 0; to < through_.size(); ++to) {
             rank_state& r = of(to);
-            if (to == through_->rank()) continue;
+            if (to == through_.rank()) continue;
             settle(r.head_sent);
             if (r.head_sent) continue;  // the rank has not received the last one
             unless_gone(to, [&] { send_head(to, {.kind = wire::parameters_kind::not_yet}); });
@@ -443,9 +445,9 @@ private:
     /// The head before it must have been sent.
     void send_head(int rank, const wire::parameters_header& head) {
         rank_state& r = of(rank);
-        const auto item = static_cast<std::uint32_t>(2 * through_->rank());
+        const auto item = static_cast<std::uint32_t>(2 * through_.rank());
         wire::write_parameters_header(head, r.head.data());
-        r.head_sent = through_->send(rank, {channels::parameters, item, 0}, r.head);
+        r.head_sent = through_.send(rank, {channels::parameters, item, 0}, r.head);
     }
 
     /// Sends to a rank, which may be gone where that is survived: the transport reports it.
@@ -459,27 +461,27 @@ private:
 
     void answer(int rank, const wire::parameters_header& head, byte_view content) {
         rank_state& r = of(rank);
-        const auto item = static_cast<std::uint32_t>(2 * through_->rank() + 1);
+        const auto item = static_cast<std::uint32_t>(2 * through_.rank() + 1);
         unless_gone(rank, [&] {
             // What went before has been received: the rank has pushed since.
-            if (r.head_sent) through_->wait(*std::exchange(r.head_sent, std::nullopt));
-            if (r.content_sent) through_->wait(*std::exchange(r.content_sent, std::nullopt));
+            if (r.head_sent) through_.wait(*std::exchange(r.head_sent, std::nullopt));
+            if (r.content_sent) through_.wait(*std::exchange(r.content_sent, std::nullopt));
             send_head(rank, head);
-            r.content_sent = through_->send(rank, {channels::parameters, item, 0}, content);
+            r.content_sent = through_.send(rank, {channels::parameters, item, 0}, content);
         });
     }
 
     void settle(std::optional<request>& sent) {
         if (!sent) return;
         try {
-            if (through_->poll(*sent)) sent.reset();
+            if (through_.poll(*sent)) sent.reset();
         } catch (const peer_failure&) {
             if (!survives_) throw;
             sent.reset();
         }
     }
 
-    Transport* through_;
+    transport_ref through_;
     server_roles roles_;
     shard_server<Options> server_;
     server_memory memory_;
@@ -501,7 +503,7 @@ private:
     arrivals_of order_of_;
     std::optional<arrival_recorder> recorder_;
     std::optional<arrival_order> order_;  // that is followed
-    std::optional<checkpoint::own_state<Files>> kept_;
+    std::optional<checkpoint::own_state> kept_;
     std::string job_;                                        // that owns its folder
     std::optional<server_saves> saves_;                      // by it
     std::uint64_t every_ = 0, saved_at_ = 0, began_at_ = 0;  // versions

@@ -1,13 +1,10 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 
 #include "sotto/strategies/gossip/control/consensus_control.hpp"
 #include "sotto/strategies/gossip/control/consensus_controller.hpp"
-#include "sotto/core/errors.hpp"
-#include "sotto/core/require_option.hpp"
 
 namespace sotto {
 
@@ -40,36 +37,12 @@ struct consensus_band {
 
 class consensus_band::state {
 public:
-    explicit state(const consensus_band& options)
-        : low_(options.low),
-          high_(options.high),
-          norm_(options.average),
-          limit_(options.rounds_max) {
-        require_option("consensus_band", "high", options.high, detail::allowed::above(0.0));
-        require_option("consensus_band", "low", options.low,
-                       detail::allowed::at_least(0.0).below(options.high),
-                       ", the band's upper end");
-        detail::check_control("consensus_band", options.average, options.rounds_max);
-    }
+    explicit state(const consensus_band& options);
 
-    consensus_measure needs(const round_info&) const noexcept {
-        return consensus_measure::estimate;
-    }
-    bool wants_one(const round_info& where, double learning_rate) const noexcept {
-        const bool is_close = distance_ < low_ * learning_rate * norm_.value();
-        return !(is_close && where.step == step_ + 1);
-    }
-    bool wants_another(const consensus_reading& now) noexcept {
-        norm_.add(now);
-        if (now.rounds <= 1) largest_ = 0.0;
-        largest_ = detail::is_nan(now.distance) ? unknown : (std::max)(largest_, now.distance);
-        step_ = now.where.step;
-        distance_ = now.rounds >= detail::period_of(now) ? largest_ : unknown;
-        return limit_.wants_another(now, target(now));
-    }
-    double target(const consensus_reading& now) const noexcept {
-        return high_ * now.learning_rate * norm_.with(now);
-    }
+    consensus_reading::measure needs(const round_info&) const noexcept;
+    bool wants_one(const round_info& where, double learning_rate) const noexcept;
+    bool wants_another(const consensus_reading& now) noexcept;
+    double target(const consensus_reading& now) const noexcept;
     bool misses(const consensus_reading&) const noexcept { return limit_.misses(); }
     void visit(auto&& field) {
         norm_.visit(field);
@@ -94,3 +67,7 @@ inline consensus_band::state consensus_band::bind() const {
 }
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/gossip/control/consensus_band.ipp"
+#endif

@@ -3,8 +3,6 @@
 #include <cstdint>
 
 #include "sotto/strategies/gossip/control/consensus_controller.hpp"
-#include "sotto/core/errors.hpp"
-#include "sotto/core/require_option.hpp"
 
 namespace sotto::detail {
 /// The running mean of gradient norms over steps.
@@ -13,16 +11,8 @@ public:
     explicit norm_average(double keep) noexcept : keep_(keep) {}
 
     /// Once this reading is in it, as it may be. Of a step's readings the first counts.
-    double with(const consensus_reading& now) const noexcept {
-        if (begun_ == 0) return now.gradient_norm;
-        if (now.where.step == step_) return mean_;
-        return keep_ * mean_ + (1.0 - keep_) * now.gradient_norm;
-    }
-    void add(const consensus_reading& now) noexcept {
-        mean_ = with(now);
-        step_ = now.where.step;
-        begun_ = 1;
-    }
+    double with(const consensus_reading& now) const noexcept;
+    void add(const consensus_reading& now) noexcept;
     double value() const noexcept { return mean_; }
 
     void visit(auto&& field) {
@@ -38,10 +28,7 @@ private:
     std::int64_t begun_ = 0;  // 0 or 1
 };
 
-inline void check_control(const char* policy, const double& average, int rounds_max) {
-    require_option(policy, "average", average, allowed::at_least(0.0).below(1.0));
-    require_option(policy, "rounds_max", rounds_max, allowed::at_least(1));
-}
+void check_control(const char* policy, const double& average, int rounds_max);
 }  // namespace sotto::detail
 
 namespace sotto {
@@ -92,25 +79,11 @@ struct consensus_control {
 class consensus_control::state {
 public:
     explicit state(const consensus_control& options, const char* policy = "consensus_control",
-                   consensus_measure measured = consensus_measure::estimate)
-        : rho_(options.rho),
-          scaled_by_gap_(options.scaled_by_gap),
-          norm_(options.average),
-          measured_(measured),
-          limit_(options.rounds_max, measured) {
-        require_option(policy, "rho", options.rho, detail::allowed::above(0.0));
-        detail::check_control(policy, options.average, options.rounds_max);
-    }
+                   consensus_reading::measure measured = consensus_reading::measure::estimate);
 
-    consensus_measure needs(const round_info&) const noexcept { return measured_; }
-    bool wants_another(const consensus_reading& now) noexcept {
-        norm_.add(now);
-        return limit_.wants_another(now, target(now));
-    }
-    double target(const consensus_reading& now) const noexcept {
-        const double below = rho_ * now.learning_rate * norm_.with(now);
-        return scaled_by_gap_ ? detail::gap_of(now) * below : below;
-    }
+    consensus_reading::measure needs(const round_info&) const noexcept { return measured_; }
+    bool wants_another(const consensus_reading& now) noexcept;
+    double target(const consensus_reading& now) const noexcept;
     bool misses(const consensus_reading&) const noexcept { return limit_.misses(); }
     void visit(auto&& field) { norm_.visit(field); }
 
@@ -118,7 +91,7 @@ private:
     double rho_;
     bool scaled_by_gap_;
     detail::norm_average norm_;
-    consensus_measure measured_;
+    consensus_reading::measure measured_;
     detail::round_limit limit_;
 };
 
@@ -127,3 +100,7 @@ inline consensus_control::state consensus_control::bind() const {
 }
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/gossip/control/consensus_control.ipp"
+#endif

@@ -1,33 +1,31 @@
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 #include <utility>
 
-#include "sotto/core/detail/memory/finite.hpp"
 #include "sotto/core/round_info.hpp"
 #include "sotto/core/visit.hpp"
 
 namespace sotto {
 
-/// How it is measured how far ranks are apart.
-///   nothing   not at all
-///   estimate  Theta = sqrt(1/n sum of ||sum over j of w_ij x_j - x_i||^2), which a round of mixing
-///             computes anyway; one number is summed over the ranks. It is of the parameters before
-///             that round, and Xi <= Theta / (1 - lambda), Theta <= 2 Xi, with lambda of that
-///             round's matrix. Where matrices take turns lambda of one may be 1, and Theta 0 of
-///             ranks that are far apart: only those of a whole period say something. A round that
-///             gives all their exact mean, or in which no rank got anything, estimates nothing
-///   exact     Xi = sqrt(1/n sum of ||x_i - mean||^2), after the round; takes an all-reduce of the
-///             parameters, so that it is for studies
-enum class consensus_measure : std::uint8_t { nothing, estimate, exact };
-
 /// What is known when a round of mixing was done, the same on all ranks.
 struct consensus_reading {
+    /// How it is measured how far ranks are apart.
+    ///   nothing   not at all
+    ///   estimate  Theta = sqrt(1/n sum of ||sum over j of w_ij x_j - x_i||^2), which a round of
+    ///             mixing computes anyway; one number is summed over the ranks. It is of the
+    ///             parameters before that round, and Xi <= Theta / (1 - lambda), Theta <= 2 Xi,
+    ///             with lambda of that round's matrix. Where matrices take turns lambda of one may
+    ///             be 1, and Theta 0 of ranks that are far apart: only those of a whole period say
+    ///             something. A round that gives all their exact mean, or in which no rank got
+    ///             anything, estimates nothing
+    ///   exact     Xi = sqrt(1/n sum of ||x_i - mean||^2), after the round; takes an all-reduce of
+    ///             the parameters, so that it is for studies
+    enum class measure : std::uint8_t { nothing, estimate, exact };
+
     round_info where{};                  // of the step
     double learning_rate = 0.0;          // 0 where the optimizer does not tell it
     double gradient_norm = 0.0;          // root of the mean of ||g_i||^2 over ranks with data
@@ -41,8 +39,8 @@ struct consensus_reading {
 
 /// How many rounds of mixing a step gets. All ranks ask alike and are told the same, so that they
 /// do the same. Options have `bind()`; the state has
-///   needs(where) -> consensus_measure  what it is to be told of in a step; where that can be
-///                                      exact, the options say `static constexpr bool
+///   needs(where) -> consensus_reading::measure   what it is to be told of in a step; where that
+///                                      can be exact, the options say `static constexpr bool
 ///                                      measures_exactly = true`, and where it is never an
 ///                                      estimate, `estimates = false`
 ///   wants_another(reading) -> bool     whether another round is to be done, after at least one
@@ -72,7 +70,7 @@ concept consensus_controller = requires(const C& options) {
     options.bind();
 }
 &&requires(decltype(std::declval<const C&>().bind())& state, const consensus_reading& now) {
-    { state.needs(now.where) } -> std::same_as<consensus_measure>;
+    { state.needs(now.where) } -> std::same_as<consensus_reading::measure>;
     { state.wants_another(now) } -> std::same_as<bool>;
 };
 
@@ -86,9 +84,7 @@ using controller_state = decltype(std::declval<const C&>().bind());
 namespace sotto::detail::controlling {
 
 /// Whether a is above b; not where one of them is no number.
-inline bool is_above(double a, double b) noexcept {
-    return !is_nan(a) && !is_nan(b) && a > b;
-}
+bool is_above(double a, double b) noexcept;
 
 /// It may ask for the exact distance.
 template <class C>
@@ -173,25 +169,14 @@ namespace sotto::detail {
 /// Rounds after which mixing alone has brought a distance down to a target: a bound on those that a
 /// controller asks for, should what it measures not shrink.
 ///   math    ceil(ln(distance / target) / -ln(lambda)), and one for each other cause to go on
-inline int rounds_to_reach(double distance, double target, double second_singular_value,
-                           int most) noexcept {
-    using controlling::is_above;
-    if (!is_above(distance, target)) return 1;
-    if (!is_above(target, 0.0) || !is_above(1.0, second_singular_value)) return most;
-    if (!is_above(second_singular_value, 0.0)) return 1;
-    const double rounds = std::log(distance / target) / -std::log(second_singular_value);
-    return static_cast<int>(std::clamp(std::ceil(rounds), 1.0, static_cast<double>(most)));
-}
+int rounds_to_reach(double distance, double target, double second_singular_value,
+                    int most) noexcept;
 
 /// Whether something has been so of a step's last rounds, one after the other.
 class rounds_in_a_row {
 public:
     /// Whether it is so of the last `count`, this one among them.
-    bool add(const consensus_reading& now, bool is_so, std::int64_t count) noexcept {
-        if (now.rounds <= 1) rounds_ = 0;
-        rounds_ = is_so ? rounds_ + 1 : 0;
-        return rounds_ >= count;
-    }
+    bool add(const consensus_reading& now, bool is_so, std::int64_t count) noexcept;
 
 private:
     std::int64_t rounds_ = 0;
@@ -199,15 +184,10 @@ private:
 
 /// What an estimate may be short by: Xi <= Theta / gap, with the largest Theta of a period.
 ///   math    ||x - mean|| <= sum over the period's m rounds of Theta + lambda^m ||x - mean||
-inline double gap_of(const consensus_reading& now) noexcept {
-    const auto period = static_cast<double>(std::max<std::int64_t>(now.period, 1));
-    return (1.0 - std::pow(now.second_singular_value, period)) / period;
-}
+double gap_of(const consensus_reading& now) noexcept;
 
 /// How many rounds an estimate must be judged by: those of a period; where each is drawn anew, one.
-inline std::int64_t period_of(const consensus_reading& now) noexcept {
-    return std::max<std::int64_t>(now.period, 1);
-}
+std::int64_t period_of(const consensus_reading& now) noexcept;
 
 /// Goes on until a distance is at or below its target, or rounds that should have sufficed are
 /// done. Estimates must be so in a whole period of rounds, the last ones of this step. After an
@@ -217,37 +197,19 @@ inline std::int64_t period_of(const consensus_reading& now) noexcept {
 ///           period more than n while nothing is known
 class round_limit {
 public:
-    explicit round_limit(int most,
-                         consensus_measure measured = consensus_measure::estimate) noexcept
-        : most_(most), is_exact_(measured == consensus_measure::exact) {}
+    explicit round_limit(int most, consensus_reading::measure measured =
+                                       consensus_reading::measure::estimate) noexcept
+        : most_(most), is_exact_(measured == consensus_reading::measure::exact) {}
 
-    bool wants_another(const consensus_reading& now, double target) noexcept {
-        is_near_ = now.is_mean;
-        if (now.is_mean) return false;
-        const std::int64_t judged = is_exact_ ? 1 : period_of(now);
-        if (now.rounds <= 1) largest_ = 0.0, known_ = 0, allowed_ = judged + period_of(now);
-        if (known_ < judged && !is_nan(now.distance)) {
-            largest_ = (std::max)(largest_, now.distance);
-            allowed_ = ++known_ == judged ? now.rounds + in_periods(now, target)
-                                          : (std::max)(allowed_, now.rounds + judged);
-        }
-        is_near_ = near_.add(now, is_at_most(now.distance, target), judged);
-        return !is_near_ && now.rounds < std::min<std::int64_t>(allowed_, most_);
-    }
+    bool wants_another(const consensus_reading& now, double target) noexcept;
 
     /// Whether what is known of the step is not enough to call ranks near.
     bool misses() const noexcept { return !is_near_ && known_ > 0; }
 
 private:
-    static bool is_at_most(double distance, double target) noexcept {
-        return !is_nan(distance) && !is_nan(target) && distance <= target;
-    }
+    static bool is_at_most(double distance, double target) noexcept;
 
-    std::int64_t in_periods(const consensus_reading& now, double target) const noexcept {
-        const std::int64_t period = period_of(now);
-        const int rounds = rounds_to_reach(largest_, target, now.second_singular_value, most_);
-        return (rounds + period - 1) / period * period;
-    }
+    std::int64_t in_periods(const consensus_reading& now, double target) const noexcept;
 
     int most_;
     bool is_exact_;
@@ -259,3 +221,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/gossip/control/consensus_controller.ipp"
+#endif

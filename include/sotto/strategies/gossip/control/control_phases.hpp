@@ -47,7 +47,7 @@ public:
         require_option("control_phases", "epoch", epoch_, detail::allowed::at_least(0.0));
     }
 
-    consensus_measure needs(const round_info& where) const noexcept {
+    consensus_reading::measure needs(const round_info& where) const noexcept {
         return where.epoch < epoch_ ? first_.needs(where) : then_.needs(where);
     }
     bool wants_one(const round_info& where, double learning_rate) {

@@ -20,10 +20,7 @@ struct exact_consensus_control {
     static constexpr bool estimates = false;
     static constexpr bool needs_rate = true;
     using state = consensus_control::state;
-    state bind() const {
-        return state({.rho = rho, .average = average, .rounds_max = rounds_max},
-                     "exact_consensus_control", consensus_measure::exact);
-    }
+    state bind() const;
     void describe(auto&& field) const {
         field("rho", rho);
         field("average", average);
@@ -32,3 +29,7 @@ struct exact_consensus_control {
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/gossip/control/exact_consensus_control.ipp"
+#endif

@@ -16,9 +16,7 @@ struct exact_mean {
     static constexpr bool takes_means = true;
 
     struct state {
-        consensus_measure needs(const round_info&) const noexcept {
-            return consensus_measure::nothing;
-        }
+        consensus_reading::measure needs(const round_info&) const noexcept;
         bool wants_another(const consensus_reading&) const noexcept { return false; }
         bool wants_mean(const round_info&) const noexcept { return true; }
     };
@@ -27,3 +25,7 @@ struct exact_mean {
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/gossip/control/exact_mean.ipp"
+#endif

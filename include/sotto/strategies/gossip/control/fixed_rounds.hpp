@@ -1,8 +1,6 @@
 #pragma once
 
 #include "sotto/strategies/gossip/control/consensus_controller.hpp"
-#include "sotto/core/errors.hpp"
-#include "sotto/core/require_option.hpp"
 
 namespace sotto {
 
@@ -10,9 +8,7 @@ namespace sotto {
 struct no_control {
     static constexpr bool estimates = false;
     struct state {
-        consensus_measure needs(const round_info&) const noexcept {
-            return consensus_measure::nothing;
-        }
+        consensus_reading::measure needs(const round_info&) const noexcept;
         bool wants_another(const consensus_reading&) const noexcept { return false; }
     };
     state bind() const { return {}; }
@@ -27,19 +23,16 @@ struct fixed_rounds {
     static constexpr bool estimates = false;
     struct state {
         int rounds;  // as in the options
-        consensus_measure needs(const round_info&) const noexcept {
-            return consensus_measure::nothing;
-        }
-        bool wants_another(const consensus_reading& now) const noexcept {
-            return now.rounds < rounds;
-        }
+        consensus_reading::measure needs(const round_info&) const noexcept;
+        bool wants_another(const consensus_reading& now) const noexcept;
         void visit(auto&&) const noexcept {}
     };
-    state bind() const {
-        require_option("fixed_rounds", "rounds", rounds, detail::allowed::at_least(1));
-        return {rounds};
-    }
+    state bind() const;
     void describe(auto&& field) const { field("rounds", rounds); }
 };
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/gossip/control/fixed_rounds.ipp"
+#endif

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "sotto/core/errors.hpp"
-#include "sotto/core/require_option.hpp"
 #include "sotto/strategies/gossip/mixing/mixing_method.hpp"
 
 namespace sotto::mixing {
@@ -26,11 +24,12 @@ struct choco {
 
     static constexpr bool by_copies = true;
     struct state {};
-    state bind(const layout&) const {
-        require_option("mixing::choco", "step", step, detail::allowed::above(0.0).at_most(1.0));
-        return {};
-    }
+    state bind(const layout&) const;
     void describe(auto&& field) const { field("step", step); }
 };
 
 }  // namespace sotto::mixing
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/gossip/mixing/choco.ipp"
+#endif

@@ -1,12 +1,9 @@
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <span>
 
 #include "sotto/core/detail/memory/large_pages.hpp"
-#include "sotto/kernels/detail/update/averaging.hpp"
 #include "sotto/strategies/gossip/mixing/mixing_method.hpp"
 
 namespace sotto::mixing {
@@ -37,20 +34,9 @@ public:
         : before_(static_cast<std::size_t>(tensors.size())),
           now_(static_cast<std::size_t>(tensors.size())) {}
 
-    void correct(const tensor& t, std::span<const float> parameters, std::span<float> next) {
-        const auto psi = t.of(std::span(now_));
-        std::copy(next.begin(), next.end(), psi.begin());
-        if (has_before_ == 0) return;
-        detail::kernels::average(1.0f, next,
-                                 std::array{detail::kernels::weighted_values{1.0f, parameters},
-                                            detail::kernels::weighted_values{
-                                                -1.0f, t.of(std::span<const float>(before_))}});
-    }
+    void correct(const tensor& t, std::span<const float> parameters, std::span<float> next);
 
-    void commit() noexcept {
-        before_.swap(now_);
-        has_before_ = 1;
-    }
+    void commit() noexcept;
     void visit(auto&& field) {
         field("before", std::span<float>(before_));
         field("has_before", has_before_);
@@ -66,3 +52,7 @@ inline d_squared::state d_squared::bind(const layout& tensors) const {
 }
 
 }  // namespace sotto::mixing
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/gossip/mixing/d_squared.ipp"
+#endif

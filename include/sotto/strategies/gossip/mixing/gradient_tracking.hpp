@@ -1,12 +1,8 @@
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
 #include <span>
 
 #include "sotto/core/detail/memory/large_pages.hpp"
-#include "sotto/kernels/detail/update/averaging.hpp"
 #include "sotto/strategies/gossip/mixing/mixing_method.hpp"
 
 namespace sotto::mixing {
@@ -26,29 +22,14 @@ struct gradient_tracking {
 
 class gradient_tracking::state {
 public:
-    explicit state(const layout& tensors) {
-        for (auto* all : {&mixed_, &followed_, &before_, &now_})
-            all->resize(static_cast<std::size_t>(tensors.size()));
-    }
+    explicit state(const layout& tensors);
 
-    void direct(const tensor& t, std::span<float> gradient) {
-        const auto g = t.of(std::span(now_)), y = t.of(std::span(followed_));
-        std::copy(gradient.begin(), gradient.end(), g.begin());
-        detail::kernels::average(
-            1.0f, gradient,
-            std::array{
-                detail::kernels::weighted_values{1.0f, t.of(std::span<const float>(mixed_))},
-                detail::kernels::weighted_values{-1.0f, t.of(std::span<const float>(before_))}});
-        std::copy(gradient.begin(), gradient.end(), y.begin());
-    }
+    void direct(const tensor& t, std::span<float> gradient);
 
     /// y, which is W y of this step once it was mixed.
     std::span<float> companion() noexcept { return followed_; }
 
-    void commit() noexcept {
-        before_.swap(now_);
-        mixed_.swap(followed_);
-    }
+    void commit() noexcept;
     void visit(auto&& field) {
         field("mixed", std::span<float>(mixed_));
         field("before", std::span<float>(before_));
@@ -64,3 +45,7 @@ inline gradient_tracking::state gradient_tracking::bind(const layout& tensors) c
 }
 
 }  // namespace sotto::mixing
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/gossip/mixing/gradient_tracking.ipp"
+#endif

@@ -7,6 +7,7 @@
 
 #include "sotto/core/layout.hpp"
 #include "sotto/core/visit.hpp"
+#include "sotto/core/errors.hpp"
 
 namespace sotto {
 

@@ -1,15 +1,8 @@
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <span>
 
-#include "sotto/core/errors.hpp"
 #include "sotto/core/detail/memory/large_pages.hpp"
-#include "sotto/core/require_option.hpp"
-#include "sotto/kernels/detail/simd/arithmetic.hpp"
-#include "sotto/kernels/detail/update/averaging.hpp"
-#include "sotto/kernels/detail/update/exponential_mean.hpp"
 #include "sotto/strategies/gossip/mixing/mixing_method.hpp"
 
 namespace sotto::mixing {
@@ -39,28 +32,11 @@ struct quasi_global_momentum {
 
 class quasi_global_momentum::state {
 public:
-    state(const quasi_global_momentum& options, const layout& tensors)
-        : options_(options), followed_(static_cast<std::size_t>(tensors.size())) {
-        constexpr auto share = detail::allowed::at_least(0.0).below(1.0);
-        require_option("mixing::quasi_global_momentum", "momentum", options.momentum, share);
-        require_option("mixing::quasi_global_momentum", "follow", options.follow, share);
-    }
+    state(const quasi_global_momentum& options, const layout& tensors);
 
-    void direct(const tensor& t, std::span<float> gradient) {
-        const auto m = static_cast<float>(options_.momentum);
-        const auto q = t.of(std::span<const float>(followed_));
-        if (options_.nesterov)
-            detail::kernels::average(1.0f + m, gradient,
-                                     std::array{detail::kernels::weighted_values{m * m, q}});
-        else
-            detail::kernels::subtract_scaled(gradient, -m, q);
-    }
+    void direct(const tensor& t, std::span<float> gradient);
 
-    void settle(std::span<const float> parameters, std::span<float> next, double rate) {
-        if (!(rate > 0.0)) return;  // nothing was a step
-        detail::kernels::move_mean(options_.follow, static_cast<float>(1.0 / rate), parameters,
-                                   next, followed_);
-    }
+    void settle(std::span<const float> parameters, std::span<float> next, double rate);
 
     void visit(auto&& field) { field("followed", std::span<float>(followed_)); }
 
@@ -74,3 +50,7 @@ inline quasi_global_momentum::state quasi_global_momentum::bind(const layout& te
 }
 
 }  // namespace sotto::mixing
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/gossip/mixing/quasi_global_momentum.ipp"
+#endif

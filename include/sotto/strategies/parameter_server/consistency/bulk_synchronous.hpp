@@ -1,15 +1,11 @@
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "sotto/strategies/parameter_server/consistency/consistency.hpp"
 #include "sotto/strategies/parameter_server/consistency/detail/worker_clocks.hpp"
 #include "sotto/core/clock.hpp"
-#include "sotto/core/require_option.hpp"
 
 namespace sotto {
 
@@ -30,11 +26,7 @@ struct bulk_synchronous {
 
     class state {
     public:
-        state(int workers, int backups, bool averaged)
-            : backups_(backups),
-              averaged_(averaged),
-              clocks_(workers),
-              given_(static_cast<std::size_t>(workers)) {}
+        state(int workers, int backups, bool averaged);
 
         std::int64_t start(int worker) const noexcept { return clock(worker); }
         void attach(int worker, std::int64_t clock) noexcept { clocks_.attach(worker, clock); }
@@ -42,66 +34,27 @@ struct bulk_synchronous {
         /// What it gave counts; it is no longer waited for.
         void detach(int worker) noexcept { clocks_.detach(worker); }
 
-        void pushed(int worker, std::int64_t clock, time_point) noexcept {
-            clocks_.push(worker, clock);
-            if (!is_late(clock)) of(worker) = clock;
-        }
+        void pushed(int worker, std::int64_t clock, time_point) noexcept;
         /// Once the round of its gradient has ended; of one that an earlier process of it has
         /// given, too.
         bool may_go(int worker, time_point) const noexcept { return !of(worker); }
-        std::int64_t clock(int worker) const noexcept {
-            std::optional<std::int64_t> least;  // that anybody else has done
-            for (int other = 0; other < clocks_.workers(); ++other)
-                if (other != worker && clocks_.is_waited_for(other))
-                    least = (std::min)(least.value_or(INT64_MAX),
-                                       of(other) ? *of(other) - 1 : clocks_.at(other));
-            return (std::max)(done_, least.value_or(0));
-        }
+        std::int64_t clock(int worker) const noexcept;
 
         bool collects() const noexcept { return true; }
-        bool round_complete() const noexcept {
-            const auto round = next_round();
-            return round && due(*round) <= backups_;
-        }
-        bool in_round(int worker) const noexcept {
-            return of(worker) && of(worker) == next_round();
-        }
-        void end_round() noexcept {
-            const auto round = next_round();
-            if (!round) return;
-            done_ = (std::max)(done_, *round);
-            for (auto& clock : given_)
-                if (clock == round) clock.reset();
-        }
+        bool round_complete() const noexcept;
+        bool in_round(int worker) const noexcept;
+        void end_round() noexcept;
         bool is_late(std::int64_t clock) const noexcept { return backups_ > 0 && clock <= done_; }
-        double weight() const noexcept {
-            int count = 0;
-            for (int worker = 0; worker < clocks_.workers(); ++worker) count += in_round(worker);
-            return averaged_ ? 1.0 / (std::max)(1, count) : 1.0;
-        }
+        double weight() const noexcept;
 
     private:
-        std::optional<std::int64_t>& of(int worker) noexcept {
-            return given_[static_cast<std::size_t>(worker)];
-        }
-        const std::optional<std::int64_t>& of(int worker) const noexcept {
-            return given_[static_cast<std::size_t>(worker)];
-        }
+        std::optional<std::int64_t>& of(int worker) noexcept;
+        const std::optional<std::int64_t>& of(int worker) const noexcept;
 
         /// The lowest clock of a gradient that is here.
-        std::optional<std::int64_t> next_round() const noexcept {
-            std::optional<std::int64_t> least;
-            for (const auto& clock : given_)
-                if (clock) least = (std::min)(least.value_or(INT64_MAX), *clock);
-            return least;
-        }
+        std::optional<std::int64_t> next_round() const noexcept;
         /// How many have still to give theirs to this round.
-        int due(std::int64_t round) const noexcept {
-            int count = 0;
-            for (int worker = 0; worker < clocks_.workers(); ++worker)
-                count += clocks_.is_waited_for(worker) && !of(worker) && clocks_.at(worker) < round;
-            return count;
-        }
+        int due(std::int64_t round) const noexcept;
 
         int backups_;
         bool averaged_;
@@ -110,12 +63,7 @@ struct bulk_synchronous {
         std::int64_t done_ = 0;                           // the last round
     };
 
-    state bind(int workers) const {
-        require_option("bulk_synchronous", "backups", backups,
-                       detail::allowed::at_least(0).below((std::max)(workers, 1)),
-                       ", the number of workers");
-        return {workers, backups, averaged};
-    }
+    state bind(int workers) const;
     void describe(auto&& field) const {
         field("backups", backups);
         field("averaged", averaged);
@@ -125,3 +73,7 @@ struct bulk_synchronous {
 static_assert(detail::bulk_consistency<bulk_synchronous>);
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/parameter_server/consistency/bulk_synchronous.ipp"
+#endif

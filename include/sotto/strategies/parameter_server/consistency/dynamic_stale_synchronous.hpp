@@ -1,15 +1,12 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "sotto/strategies/parameter_server/consistency/consistency.hpp"
 #include "sotto/strategies/parameter_server/consistency/detail/worker_clocks.hpp"
 #include "sotto/core/clock.hpp"
-#include "sotto/core/require_option.hpp"
 
 namespace sotto {
 
@@ -33,61 +30,27 @@ struct dynamic_stale_synchronous {
 
     class state {
     public:
-        state(int workers, const dynamic_stale_synchronous& options)
-            : lowest_(options.lowest),
-              highest_(options.highest),
-              averaged_(options.averaged),
-              clocks_(workers),
-              pace_(static_cast<std::size_t>(workers)) {}
+        state(int workers, const dynamic_stale_synchronous& options);
 
         std::int64_t start(int worker) const noexcept { return clocks_.start(worker); }
-        void attach(int worker, std::int64_t clock) noexcept {
-            clocks_.attach(worker, clock);
-            of(worker) = {};
-        }
+        void attach(int worker, std::int64_t clock) noexcept;
         void overlook(int worker) noexcept { clocks_.overlook(worker); }
         void detach(int worker) noexcept { clocks_.detach(worker); }
         void finish(int worker) noexcept { clocks_.finish(worker); }
 
-        void pushed(int worker, std::int64_t clock, time_point now) noexcept {
-            clocks_.push(worker, clock);
-            pace& p = of(worker);
-            p.last = now;
-            p.round = now - p.went;
-            if (p.granted > 0) --p.granted;
-        }
+        void pushed(int worker, std::int64_t clock, time_point now) noexcept;
 
-        bool may_go(int worker, time_point now) noexcept {
-            const bool may = decide(worker);
-            if (may) of(worker).went = now;
-            return may;
-        }
-        std::int64_t clock(int worker) const noexcept {
-            return clocks_.at_least(worker, highest_ + 1);
-        }
+        bool may_go(int worker, time_point now) noexcept;
+        std::int64_t clock(int worker) const noexcept;
         bool collects() const noexcept { return false; }
         bool round_complete() const noexcept { return false; }
         bool in_round(int) const noexcept { return false; }
         void end_round() const noexcept {}
         bool is_late(std::int64_t) const noexcept { return false; }
-        double weight() const noexcept {
-            return averaged_ ? 1.0 / (std::max)(1, clocks_.sharing()) : 1.0;
-        }
+        double weight() const noexcept;
 
     private:
-        bool decide(int worker) noexcept {
-            const std::int64_t ahead = clocks_.at(worker) - clocks_.slowest();
-            if (ahead <= lowest_) {
-                of(worker).granted = 0;
-                return true;
-            }
-            if (ahead > highest_) return false;
-            if (of(worker).granted > 0) return true;
-            const std::pair decided{clocks_.at(worker), clocks_.slowest()};
-            if (std::exchange(of(worker).decided, decided) == decided) return false;
-            of(worker).granted = foreseen_rounds(worker, highest_ - ahead + 1);
-            return of(worker).granted > 0;
-        }
+        bool decide(int worker) noexcept;
 
         struct pace {
             time_point went{}, last{};                              // it began its round, it pushed
@@ -98,36 +61,11 @@ struct dynamic_stale_synchronous {
 
         pace& of(int worker) noexcept { return pace_[static_cast<std::size_t>(worker)]; }
 
-        int slowest() const noexcept {
-            int found = 0;
-            std::int64_t least = INT64_MAX;
-            for (int w = 0; w < static_cast<int>(pace_.size()); ++w)
-                if (clocks_.is_waited_for(w) && clocks_.at(w) < least) {
-                    least = clocks_.at(w);
-                    found = w;
-                }
-            return found;
-        }
+        int slowest() const noexcept;
 
         /// Of 0 to `most` further rounds those after which the worker waits least until the slowest
         /// next pushes; of equals the fewest.
-        std::int64_t foreseen_rounds(int worker, std::int64_t most) noexcept {
-            const pace &fast = of(worker), &slow = of(slowest());
-            if (slow.round <= duration::zero() || fast.round <= duration::zero()) return 0;
-            std::int64_t best = 0;
-            duration least = (duration::max)();
-            for (std::int64_t r = 0; r <= most; ++r) {
-                const time_point ends = fast.last + r * fast.round;
-                time_point next = slow.last + slow.round;
-                if (next < ends)
-                    next += ((ends - next + slow.round - duration(1)) / slow.round) * slow.round;
-                if (next - ends < least) {
-                    least = next - ends;
-                    best = r;
-                }
-            }
-            return best;
-        }
+        std::int64_t foreseen_rounds(int worker, std::int64_t most) noexcept;
 
         int lowest_, highest_;
         bool averaged_;
@@ -135,13 +73,7 @@ struct dynamic_stale_synchronous {
         std::vector<pace> pace_;
     };
 
-    state bind(int workers) const {
-        require_option("dynamic_stale_synchronous", "lowest", lowest,
-                       detail::allowed::at_least(0).at_most(highest_max));
-        require_option("dynamic_stale_synchronous", "highest", highest,
-                       detail::allowed::at_least(lowest).at_most(highest_max));
-        return {workers, *this};
-    }
+    state bind(int workers) const;
     void describe(auto&& field) const {
         field("lowest", lowest);
         field("highest", highest);
@@ -152,3 +84,7 @@ struct dynamic_stale_synchronous {
 static_assert(consistency<dynamic_stale_synchronous>);
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/parameter_server/consistency/dynamic_stale_synchronous.ipp"
+#endif

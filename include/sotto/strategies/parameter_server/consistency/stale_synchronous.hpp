@@ -1,13 +1,11 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "sotto/strategies/parameter_server/consistency/bulk_synchronous.hpp"
 #include "sotto/strategies/parameter_server/consistency/consistency.hpp"
 #include "sotto/strategies/parameter_server/consistency/detail/worker_clocks.hpp"
 #include "sotto/core/clock.hpp"
-#include "sotto/core/require_option.hpp"
 
 namespace sotto {
 
@@ -27,54 +25,22 @@ struct stale_synchronous {
 
     class state {
     public:
-        state(int workers, const stale_synchronous& options)
-            : bound_(options.bound),
-              averaged_(options.averaged),
-              rounds_(bulk_synchronous{.averaged = options.averaged}.bind(workers)),
-              clocks_(workers) {}
+        state(int workers, const stale_synchronous& options);
 
-        std::int64_t start(int worker) const noexcept {
-            return collects() ? rounds_.start(worker) : clocks_.start(worker);
-        }
-        void attach(int worker, std::int64_t clock) noexcept {
-            rounds_.attach(worker, clock);
-            clocks_.attach(worker, clock);
-        }
-        void overlook(int worker) noexcept {
-            rounds_.overlook(worker);
-            clocks_.overlook(worker);
-        }
-        void detach(int worker) noexcept {
-            rounds_.detach(worker);
-            clocks_.detach(worker);
-        }
-        void finish(int worker) noexcept {
-            rounds_.detach(worker);
-            clocks_.finish(worker);
-        }
-        void pushed(int worker, std::int64_t clock, time_point now) noexcept {
-            if (collects()) rounds_.pushed(worker, clock, now);
-            clocks_.push(worker, clock);
-        }
-        bool may_go(int worker, time_point now) noexcept {
-            if (collects()) return rounds_.may_go(worker, now);
-            return clocks_.at(worker) - clocks_.slowest() <= bound_;
-        }
-        std::int64_t clock(int worker) const noexcept {
-            return collects() ? rounds_.clock(worker)
-                              : clocks_.at_least(worker, std::int64_t{bound_} + 1);
-        }
+        std::int64_t start(int worker) const noexcept;
+        void attach(int worker, std::int64_t clock) noexcept;
+        void overlook(int worker) noexcept;
+        void detach(int worker) noexcept;
+        void finish(int worker) noexcept;
+        void pushed(int worker, std::int64_t clock, time_point now) noexcept;
+        bool may_go(int worker, time_point now) noexcept;
+        std::int64_t clock(int worker) const noexcept;
         bool collects() const noexcept { return bound_ == 0; }
         bool round_complete() const noexcept { return rounds_.round_complete(); }
         bool in_round(int worker) const noexcept { return rounds_.in_round(worker); }
         void end_round() noexcept { rounds_.end_round(); }
-        bool is_late(std::int64_t clock) const noexcept {
-            return collects() && rounds_.is_late(clock);
-        }
-        double weight() const noexcept {
-            if (collects()) return rounds_.weight();
-            return averaged_ ? 1.0 / (std::max)(1, clocks_.sharing()) : 1.0;
-        }
+        bool is_late(std::int64_t clock) const noexcept;
+        double weight() const noexcept;
 
     private:
         int bound_;
@@ -83,10 +49,7 @@ struct stale_synchronous {
         detail::worker_clocks clocks_;
     };
 
-    state bind(int workers) const {
-        require_option("stale_synchronous", "bound", bound, detail::allowed::at_least(0));
-        return {workers, *this};
-    }
+    state bind(int workers) const;
     void describe(auto&& field) const {
         field("bound", bound);
         field("averaged", averaged);
@@ -96,3 +59,7 @@ struct stale_synchronous {
 static_assert(consistency<stale_synchronous>);
 
 }  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/parameter_server/consistency/stale_synchronous.ipp"
+#endif

@@ -15,22 +15,18 @@
 
 #include "sotto/checkpoint/detail/file_header.hpp"
 #include "sotto/checkpoint/detail/file_reader.hpp"
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/checkpoint/detail/sections.hpp"
-#include "sotto/collectives/detail/all_gather_values.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/exit_code.hpp"
-#include "sotto/core/printable.hpp"
 #include "sotto/kernels/detail/simd/arithmetic.hpp"
-#include "sotto/trainer/detail/agreement.hpp"
 #include "sotto/trainer/resume_report.hpp"
 #include "sotto/trainer/detail/checkpointing/run_place.hpp"
-#include "sotto/trainer/detail/checkpointing/saved_state.hpp"
 #include "sotto/trainer/detail/checkpointing/saving.hpp"
-#include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
+#include "sotto/core/detail/memory/difference.hpp"
 
 namespace sotto::detail {
 
@@ -53,38 +49,17 @@ namespace sotto::detail {
 ///           of ranks than can go on with it. What then goes
 ///           wrong while the state is filled ends the job: a disk that fails, a file that changes
 ///           meanwhile, a rank that fails
-template <transport Transport>
 class run_reader {
 public:
     /// `senders`: by rank, who sends what it remembers.
-    run_reader(Transport& through, const saved_fields& fields, std::vector<int> senders)
+    run_reader(transport_ref through, const saved_fields& fields, std::vector<int> senders)
         : through_(through), fields_(fields), senders_(std::move(senders)) {}
 
     /// `torn` is not empty while the state is filled, and afterwards says what that ended by.
-    template <checkpoint::file_system Files>
-    resume_report read(Files& files, const std::filesystem::path& folder, bool required,
-                       const std::string& configuration, run_place& place, std::string& torn,
-                       std::int64_t at_most = (std::numeric_limits<std::int64_t>::max)()) {
-        std::optional<checkpoint::file_reader<Files>> file;
-        resume_report report;
-        require_same_fields();
-        at_most_ = at_most;
-        if (!find(files, folder, required, configuration, file, report)) return report;
-        torn = "it was not finished";
-        try {
-            fill(file ? &*file : nullptr);
-        } catch (const peer_failure& e) {
-            torn = e.what();
-            throw;
-        } catch (...) {
-            torn = text_of_current_exception();
-            if (through_.size() > 1) fail_with_exception(through_);
-            throw;
-        }
-        torn.clear();
-        place = placed();
-        return report;
-    }
+    resume_report read(const checkpoint::disk& files, const std::filesystem::path& folder,
+                       bool required, const std::string& configuration, run_place& place,
+                       std::string& torn,
+                       std::int64_t at_most = (std::numeric_limits<std::int64_t>::max)());
 
     /// Newer checkpoints, which are damaged, unreadable or too new; of rank 0.
     const std::vector<checkpoint::refused_file>& refused() const noexcept { return refused_; }
@@ -96,77 +71,16 @@ private:
     bool same_world() const noexcept { return found_.world == through_.size(); }
 
     /// Ranks built alike show the same; otherwise one would wait for what another does not send.
-    void require_same_fields() {
-        std::vector<checkpoint::digest> names(static_cast<std::size_t>(through_.size()));
-        collectives::all_gather_values(through_, digest_of_names(fields_), std::span(names),
-                                       label(4));
-        for (std::size_t rank = 1; rank < names.size(); ++rank)
-            if (names[rank] != names[0]) {
-                through_.agree(true);  // everybody has compared before anybody throws
-                throw mismatch("resume: rank " + std::to_string(rank) +
-                               " has other names or shapes of parameters or state than rank 0");
-            }
-    }
+    void require_same_fields();
 
-    template <checkpoint::file_system Files>
-    bool find(Files& files, const std::filesystem::path& folder, bool required,
-              const std::string& configuration, std::optional<checkpoint::file_reader<Files>>& file,
-              resume_report& report) {
-        tidings path, refused;
-        if (through_.rank() == 0) {
-            try {
-                open(files, folder, required, configuration, file);
-            } catch (const error& e) {
-                path.fail(e.code(), e.what());
-            }
-            for (const auto& one : refused_) report.refused.append(printable(one.why)).append("\n");
-            refused.say(report.refused);
-            path.number = file ? 1 : 0;
-            if (path.code == 0 && file) path.say(file->path().string());
-        }
-        give_to_all(through_, path, label(5));
-        path.raise_if_failed(through_);
-        if (path.number == 0) return false;
-        give_to_all(through_, refused, label(5));
-        give_to_all(through_, std::as_writable_bytes(std::span(&found_, 1)), label(5));
-        shares_.resize(2 * static_cast<std::size_t>(found_.world));
-        give_to_all(through_, std::as_writable_bytes(std::span(shares_)), label(5));
-        report = {.found = true,
-                  .file = path.said(),
-                  .step = found_.place.step,
-                  .epoch = found_.place.epoch,
-                  .world_size = static_cast<int>(found_.world),
-                  .refused = printable_lines(refused.said())};
-        return true;
-    }
+    bool find(const checkpoint::disk& files, const std::filesystem::path& folder, bool required,
+              const std::string& configuration, std::optional<checkpoint::file_reader>& file,
+              resume_report& report);
 
     // -- rank 0: which file, and is it this run's? --
 
-    template <checkpoint::file_system Files>
-    void open(Files& files, const std::filesystem::path& folder, bool required,
-              const std::string& configuration,
-              std::optional<checkpoint::file_reader<Files>>& file) {
-        if (!checkpoint::open_newest(files, folder, file, refused_, at_most_, &listed_)) {
-            if (refused_.empty() && !required) return;
-            if (refused_.empty())
-                throw io_failure("resume: there is no checkpoint in '" + folder.string() + "'");
-            checkpoint::refuse_all("resume", folder, refused_);
-        }
-        try {
-            check_format(*file);
-            check_configuration(*file, configuration);
-            if (const auto wrong = read_place(file->header(), found_, shares_); !wrong.empty())
-                refuse(*file, wrong);
-            if (fields_.of_one_world && !same_world())
-                refuse(*file, "its " + std::to_string(found_.world) +
-                                  " ranks each had parameters and memory of their own, which " +
-                                  std::to_string(through_.size()) + " ranks cannot go on with");
-            check_tensors(*file);
-        } catch (...) {
-            file.reset();
-            throw;
-        }
-    }
+    void open(const checkpoint::disk& files, const std::filesystem::path& folder, bool required,
+              const std::string& configuration, std::optional<checkpoint::file_reader>& file);
 
     static const std::string& text_of(const auto& file, std::string_view name) {
         if (const std::string* text = file.header().metadata_named(name)) return *text;
@@ -304,15 +218,7 @@ private:
     }
 
     /// Adds what is in the room.
-    void add(const saved_field& field) {
-        if (field.type == checkpoint::dtype::i64) return add_one<std::uint64_t>(field);
-        if (field.type == checkpoint::dtype::f64) return add_one<double>(field);
-        std::vector<float> sum(field.memory.size() / sizeof(float)), more(sum.size());
-        copy(field.memory, std::as_writable_bytes(std::span(sum)));
-        copy(room_, std::as_writable_bytes(std::span(more)));
-        kernels::add(sum, more);
-        copy(std::as_bytes(std::span(sum)), field.memory);
-    }
+    void add(const saved_field& field);
 
     template <class Value>
     void add_one(const saved_field& field) {
@@ -323,9 +229,7 @@ private:
         std::memcpy(field.memory.data(), &sum, sizeof sum);
     }
 
-    static void copy(byte_view from, mutable_byte_view to) {
-        std::copy(from.begin(), from.end(), to.begin());
-    }
+    static void copy(byte_view from, mutable_byte_view to);
 
     static void take(auto& file, const std::string& section, const saved_field& field,
                      mutable_byte_view into) {
@@ -333,27 +237,11 @@ private:
     }
 
     /// The place as this rank's.
-    run_place placed() const {
-        run_place place = found_.place;
-        const auto world = static_cast<std::size_t>(found_.world);
-        const auto rank = static_cast<std::size_t>(through_.rank());
-        if (same_world()) {
-            place.examples = shares_[rank];
-            place.of_this_rank = shares_[world + rank];
-            return place;
-        }
-        place.of_this_rank = any_share;
-        place.examples = place.own != 0 ? no_data : shares_[0];
-        // All ranks together read an epoch's order from its front, round by round.
-        const auto read =
-            static_cast<std::uint64_t>(place.round) * static_cast<std::uint64_t>(found_.world);
-        place.round = static_cast<std::int64_t>(read / static_cast<std::uint64_t>(through_.size()));
-        return place;
-    }
+    run_place placed() const;
 
     static constexpr std::int64_t no_data = -1;  // no data have so many examples: an epoch ends
 
-    Transport& through_;
+    transport_ref through_;
     const saved_fields& fields_;
     std::vector<int> senders_;
     found_place found_;
@@ -365,3 +253,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/trainer/detail/checkpointing/resuming.ipp"
+#endif

@@ -11,15 +11,16 @@
 #include "sotto/core/random.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
 /// The random streams of a run, all of them from its seed and from where it stands: none has a
 /// state that would have to be saved.
-template <class State, class Transport>
+template <class State>
 class run_chance {
 public:
-    run_chance(std::uint64_t seed, const State& state, Transport& through)
+    run_chance(std::uint64_t seed, const State& state, transport_ref through)
         : random_(seed), state_(state), through_(through) {}
 
     /// What all ranks have in common.
@@ -78,7 +79,7 @@ private:
 
     random_stream random_;
     const State& state_;
-    Transport& through_;
+    transport_ref through_;
 };
 
 }  // namespace sotto::detail

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/folder_owner.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/core/detail/files/absolute_path.hpp"
@@ -30,16 +30,17 @@
 #include "sotto/trainer/detail/checkpointing/run_place.hpp"
 #include "sotto/trainer/detail/checkpointing/saved_state.hpp"
 #include "sotto/trainer/detail/checkpointing/saving.hpp"
+#include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
 /// The trainer's dealings with checkpoints. It refers to all that is to be saved. `Alike`: whether
 /// all ranks hold the same parameters.
-template <class Model, class State, class Transport, bool Alike>
+template <class Model, class State, bool Alike>
 class run_keeper {
 public:
     run_keeper(Model& model, State& state, std::span<float> parameters, learnt_so_far& learnt,
-               Transport& through, const std::string& configuration, std::uint64_t seed)
+               transport_ref through, const std::string& configuration, std::uint64_t seed)
         : model_(model),
           state_(state),
           parameters_(parameters),
@@ -83,9 +84,9 @@ public:
             const bool is_new = !used.owner;
             if (is_new && through_.rank() == 0) {
                 checkpoint::claimant who;
-                if (!extra.options().job.empty()) who.job = extra.options().job;
-                used.owner = std::make_unique<checkpoint::folder_owner<decltype(files)>>(
-                    files, folder, std::move(who));
+                if (!extra.chosen().job.empty()) who.job = extra.chosen().job;
+                used.owner =
+                    std::make_unique<checkpoint::folder_owner>(files, folder, std::move(who));
             }
             try {
                 run_writer(through_, fields, place)
@@ -134,7 +135,7 @@ public:
                 return why;
             };
             checkpoint_report report = run_writer(through_, fields, place)
-                                           .write(files, folder, extra.options().keep,
+                                           .write(files, folder, extra.chosen().keep,
                                                   configuration_, seed_, used.refused, why_not);
             if (may_write) checkpoint::note_written(files, folder, place.step, used.known);
             report.seconds = seconds();
@@ -151,16 +152,16 @@ public:
                 whole.checkpoint_failure = report.failure;
                 incomplete_ =
                     "the checkpoint '" + report.path + "' was not written: " + report.failure;
-                if (through_.rank() == 0 && extra.options().on_failure)
-                    extra.options().on_failure(report);
+                if (through_.rank() == 0 && extra.chosen().on_failure)
+                    extra.chosen().on_failure(report);
             }
             (calling::checkpoint(told, report), ...);
         }
     }
 
-    template <checkpoint::file_system Files>
     resume_report restore(const std::filesystem::path& where, bool required,
-                          const resume_options& options, Files& files, run_place& place) {
+                          void (*on_damage)(const resume_report&), const checkpoint::disk& files,
+                          run_place& place) {
         const auto folder = folder_in(absolute_path(where));
         through_.at({.round = place.step, .phase = "resuming"});
         const auto fields = fields_of(model_, state_, parameters_, Alike, learnt_);
@@ -197,8 +198,7 @@ public:
         used.refused = std::move(newer);
         used.known = std::move(known);
         used.known.push_back(report.step);
-        if (through_.rank() == 0 && !report.refused.empty() && options.on_damage)
-            options.on_damage(report);
+        if (through_.rank() == 0 && !report.refused.empty() && on_damage) on_damage(report);
         return report;
     }
 
@@ -263,7 +263,7 @@ private:
     State& state_;
     std::span<float> parameters_;
     learnt_so_far& learnt_;
-    Transport& through_;
+    transport_ref through_;
     const std::string& configuration_;
     std::uint64_t seed_;
     std::int64_t fits_ = 0;                // that have ended

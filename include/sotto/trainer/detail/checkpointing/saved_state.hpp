@@ -8,7 +8,6 @@
 
 #include "sotto/checkpoint/detail/digest.hpp"
 #include "sotto/checkpoint/detail/saved_fields.hpp"
-#include "sotto/core/bytes.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/visit.hpp"
 #include "sotto/models/gradient_source.hpp"
@@ -49,17 +48,10 @@ saved_fields fields_of(Model& model, State& state, std::span<float> parameters, 
 }
 
 /// The digest of names, types and shapes.
-inline checkpoint::digest digest_of_names(const saved_fields& fields) {
-    std::string text;
-    for (const auto* part : {&fields.parameters, &fields.alike, &fields.buffers, &fields.apart}) {
-        for (const saved_field& field : *part) {
-            text.append(field.name).append(1, '\0').append(name_of(field.type));
-            for (const std::int64_t extent : field.shape) (text += ' ') += std::to_string(extent);
-            text += '\n';
-        }
-        text += '\f';
-    }
-    return checkpoint::digest_of(std::as_bytes(std::span(text)));
-}
+checkpoint::digest digest_of_names(const saved_fields& fields);
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/trainer/detail/checkpointing/saved_state.ipp"
+#endif

@@ -2,41 +2,33 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "sotto/checkpoint/detail/digest.hpp"
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/file_writer.hpp"
 #include "sotto/checkpoint/detail/folder_owner.hpp"
-#include "sotto/checkpoint/detail/format_header.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
-#include "sotto/checkpoint/detail/sections.hpp"
-#include "sotto/collectives/detail/all_gather_values.hpp"
-#include "sotto/collectives/detail/broadcast.hpp"
+#include "sotto/checkpoint/detail/saved_fields.hpp"
 #include "sotto/collectives/detail/operation.hpp"
+#include "sotto/collectives/detail/plan.hpp"
 #include "sotto/core/bytes.hpp"
-#include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/detail/text/print_line.hpp"
 #include "sotto/trainer/reports.hpp"
 #include "sotto/trainer/detail/checkpointing/run_place.hpp"
-#include "sotto/trainer/detail/checkpointing/saved_state.hpp"
-#include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/transport.hpp"
+#include "sotto/transports/transport_ref.hpp"
+#include "sotto/checkpoint/detail/saved_fields.hpp"
+#include "sotto/collectives/detail/plan.hpp"
 
 namespace sotto::detail {
 
@@ -46,50 +38,25 @@ struct tidings {
     std::int64_t number = 0;
     std::array<char, 4080> text{};
 
-    void say(std::string_view what) noexcept {
-        text.fill('\0');
-        std::copy_n(what.begin(), (std::min)(what.size(), text.size() - 1), text.begin());
-    }
-    void fail(const std::error_code& why, std::string_view what) noexcept {
-        code = why.value();
-        say(what);
-    }
+    void say(std::string_view what) noexcept;
+    void fail(const std::error_code& why, std::string_view what) noexcept;
     /// Of another process, which need not have ended it by a 0.
     std::string said() const { return {text.begin(), std::find(text.begin(), text.end(), '\0')}; }
 
     /// The same error on every rank: nobody throws before everybody knows.
-    template <transport Transport>
-    void raise_if_failed(Transport& through) const {
-        if (code == 0) return;
-        through.agree(true);
-        switch (static_cast<errc>(code)) {
-            case errc::invalid_option: throw invalid_option(said());
-            case errc::mismatch: throw mismatch(said());
-            case errc::io: throw io_failure(said());
-            default: throw error(static_cast<errc>(code), said());
-        }
-    }
+    void raise_if_failed(transport_ref through) const;
 };
 static_assert(std::has_unique_object_representations_v<tidings>);
 
 /// Rank 0's bytes, on every rank.
-template <transport Transport>
-void give_to_all(Transport& through, mutable_byte_view values, tag label) {
-    collectives::broadcast<Transport, std::byte> all(through,
-                                                     static_cast<std::int64_t>(values.size()));
-    all.start(values, label);
-    collectives::run(through, all);
-}
+void give_to_all(transport_ref through, mutable_byte_view values, tag label);
 
-template <transport Transport>
-void give_to_all(Transport& through, tidings& told, tag label) {
-    give_to_all(through, std::as_writable_bytes(std::span(&told, 1)), label);
-}
+void give_to_all(transport_ref through, tidings& told, tag label);
 
 /// Rank 0 acts. What it throws is the same error on every rank; so is the number that it may
 /// return.
-template <transport Transport, class Act>
-std::int64_t by_the_first(Transport& through, tag label, Act act) {
+template <class Act>
+std::int64_t by_the_first(transport_ref through, tag label, Act act) {
     tidings told;
     try {
         if (through.rank() == 0) {
@@ -107,22 +74,9 @@ std::int64_t by_the_first(Transport& through, tag label, Act act) {
 }
 
 /// Blocks until a message of just this length went from one rank to another.
-template <transport Transport>
-void receive_from(Transport& through, int rank, mutable_byte_view into, tag label) {
-    const completion ended = through.wait(through.receive(rank, label, into));
-    if (ended.bytes == static_cast<std::int64_t>(into.size())) return;
-    const std::string text = "checkpoint: rank " + std::to_string(rank) + " sent " +
-                             std::to_string(ended.bytes) + " bytes where rank " +
-                             std::to_string(through.rank()) + " expected " +
-                             std::to_string(into.size());
-    fail_as(through, text, errc::mismatch);
-    throw mismatch(text);
-}
+void receive_from(transport_ref through, int rank, mutable_byte_view into, tag label);
 
-template <transport Transport>
-void send_to(Transport& through, int rank, byte_view values, tag label) {
-    through.wait(through.send(rank, label, values));
-}
+void send_to(transport_ref through, int rank, byte_view values, tag label);
 
 /// What a rank says of its part before anything is written: travels as its bytes.
 struct saved_part {
@@ -137,199 +91,48 @@ static_assert(std::has_unique_object_representations_v<saved_part>);
 /// written first, and rank 0 needs no more room than the largest tensor takes.
 ///   errors  mismatch, on all ranks: they hold other parameters or another state where they should
 ///           hold the same. What the disk does wrong is in the report, the same on all ranks
-template <transport Transport>
 class run_writer {
 public:
-    run_writer(Transport& through, const saved_fields& fields, const run_place& place)
-        : through_(through),
-          fields_(fields),
-          place_(place),
-          parts_(static_cast<std::size_t>(through.size())) {}
+    run_writer(transport_ref through, const saved_fields& fields, const run_place& place);
 
     /// `refused` are checkpoints in the folder that are known not to be usable, and `why_not`
     /// answers why nothing may be written there; both of rank 0.
-    template <checkpoint::file_system Files>
-    checkpoint_report write(Files& files, const std::filesystem::path& folder, std::int64_t keep,
-                            const std::string& configuration, std::uint64_t seed,
+    checkpoint_report write(const checkpoint::disk& files, const std::filesystem::path& folder,
+                            std::int64_t keep, const std::string& configuration, std::uint64_t seed,
                             const std::vector<checkpoint::refused_file>& refused,
-                            const std::function<std::string()>& why_not) {
-        const time_point start = through_.now();
-        gather_parts();
-        checkpoint_report report{.step = place_.step};
-        report.path = (folder / checkpoint::file_name(place_.step)).string();
-        tidings told;
-        if (through_.rank() == 0) {
-            const checkpoint::file_header planned = plan(configuration, seed);
-            const bytes header = checkpoint::format_header(planned);
-            checkpoint::file_writer<Files> file(files, folder, place_.step, keep, refused, why_not);
-            file.write_header(header);
-            for (const auto* part :
-                 {&fields_.parameters, &fields_.alike, &fields_.buffers, &fields_.apart})
-                for (const saved_field& field : *part) file.write(field.memory);
-            for (int rank = 1; rank < through_.size() && through_.agree(file.ok()); ++rank)
-                collect(rank, file);
-            told.code = file.finish() ? 0 : static_cast<std::int64_t>(errc::io);
-            told.number = file.bytes_written();
-            if (told.code != 0)
-                told.say(file.problem() +
-                         (file.lacks_room()
-                              ? " (a checkpoint takes " +
-                                    std::to_string(std::ssize(header) + planned.data_bytes()) +
-                                    " bytes, beside those that are there)"
-                              : ""));
-        } else {
-            for (int rank = 1; rank < through_.size() && through_.agree(true); ++rank)
-                if (rank == through_.rank()) hand_over();
-        }
-        give_to_all(through_, told, label(1));
-        report.failure = told.said();
-        report.took = in_seconds(through_.now() - start);
-        report.bytes = told.code == 0 ? told.number : 0;
-        return report;
-    }
+                            const std::function<std::string()>& why_not);
 
     /// Before training, refuses on all ranks what no checkpoint could be written of or to: state
     /// that does not fit into a header, a folder that cannot be used or that another job owns, and
     /// another run's checkpoints, which would be taken for this one's, and removed. While it is not
     /// known whether the folder's owner lives, it waits: a minute at most. `owner` and `known`, the
     /// steps of checkpoints in the folder that are this run's, are rank 0's.
-    template <checkpoint::file_system Files>
-    void require_place_for_it(Files& files, const std::filesystem::path& folder,
+    void require_place_for_it(const checkpoint::disk& files, const std::filesystem::path& folder,
                               checkpoint::folder_claim* owner, std::span<const std::int64_t> known,
-                              const std::string& configuration, std::uint64_t seed) {
-        bool has_told = false;
-        const auto try_it = [&] {
-            require_header(configuration, seed);
-            std::string why;
-            const bool waits = !require_folder(files, folder, *owner, known, why);
-            if (waits && !std::exchange(has_told, true)) print_line(stderr, "checkpoints: " + why);
-            return std::int64_t{waits};
-        };
-        checkpoint::attempt_each_second(files, through_.rank() == 0, [&] {
-            return by_the_first(through_, label(3), try_it) != 0;
-        });
-    }
+                              const std::string& configuration, std::uint64_t seed);
 
 private:
     /// With every number as long as it can become.
-    void require_header(const std::string& configuration, std::uint64_t seed) const {
-        run_writer longest(*this);
-        longest.place_ = {count_max, count_max, count_max, count_max, count_max,
-                          count_max, 1,         0,         0,         1};
-        for (saved_part& part : longest.parts_) part.examples = part.of_this_rank = count_max;
-        (void)checkpoint::format_header(longest.plan(configuration, seed));
-    }
+    void require_header(const std::string& configuration, std::uint64_t seed) const;
 
     /// False, and why, if it is not known yet. A disk that cannot keep a claim is as one that
     /// cannot keep a checkpoint: training goes on without.
-    template <checkpoint::file_system Files>
-    bool require_folder(Files& files, const std::filesystem::path& folder,
+    bool require_folder(const checkpoint::disk& files, const std::filesystem::path& folder,
                         checkpoint::folder_claim& owner, std::span<const std::int64_t> known,
-                        std::string& why) const {
-        std::error_code problem;
-        const auto require_use = [&] {
-            if (problem)
-                throw io_failure("checkpoints: cannot use the folder '" + folder.string() +
-                                 "': " + problem.message());
-        };
-        files.make_folder(folder, problem);
-        require_use();
-        const checkpoint::ownership now = owner.attempt(why);
-        if (now == checkpoint::ownership::waits) return false;
-        if (now == checkpoint::ownership::refused) throw invalid_option("checkpoints: " + why);
-        const auto other = checkpoint::foreign_generation(files, folder, known, problem);
-        require_use();
-        if (!other) return true;
-        throw invalid_option(
-            "checkpoints: '" + folder.string() + "' holds " + checkpoint::file_name(*other) +
-            " of another run, and this one is at "
-            "step " +
-            std::to_string(place_.step) + ": resume from it, or give a folder of its own");
-    }
+                        std::string& why) const;
 
-    tag label(std::uint32_t item) const noexcept {
-        return {channels::checkpoint, item, static_cast<std::uint64_t>(place_.step)};
-    }
+    tag label(std::uint32_t item) const noexcept;
 
-    void gather_parts() {
-        const saved_part mine{.names = digest_of_names(fields_),
-                              .parameters = digest_of(fields_.parameters),
-                              .alike = digest_of(fields_.alike),
-                              .buffers = digest_of(fields_.buffers),
-                              .apart = digest_of(fields_.apart),
-                              .examples = place_.examples,
-                              .of_this_rank = place_.of_this_rank,
-                              .stopped = place_.fit_stopped};
-        collectives::all_gather_values(through_, mine, std::span(parts_), label(0));
-        for (std::size_t rank = 1; rank < parts_.size(); ++rank) {
-            const char* differs = nullptr;
-            if (parts_[rank].names != parts_[0].names) differs = "names and shapes to be saved";
-            if (parts_[rank].alike != parts_[0].alike) differs = "optimizer state";
-            if (parts_[rank].parameters != parts_[0].parameters) differs = "parameters";
-            if (!differs) continue;
-            through_.agree(true);  // everybody has compared before anybody throws
-            throw mismatch("checkpoint of step " + std::to_string(place_.step) + ": rank " +
-                           std::to_string(rank) + " holds other " + differs +
-                           " than rank 0, and should hold the same");
-        }
-    }
+    void gather_parts();
 
-    checkpoint::file_header plan(const std::string& configuration, std::uint64_t seed) const {
-        file_plan file;
-        const auto number = [&](const char* name, std::int64_t value) {
-            file.note(name, std::to_string(value));
-        };
-        file.note("format", "sotto.checkpoint");
-        number("format.version", 1);
-        number("step", place_.step);
-        number("epoch", place_.epoch);
-        number("round", place_.round);
-        number("fit", place_.fit);
-        number("fit.epochs", place_.fit_epochs);
-        number("fit.steps", place_.fit_steps);
-        number("fit.stopped", std::ranges::any_of(parts_, [](const saved_part& part) {
-                   return part.stopped != 0;
-               }));
-        file.note("seed", std::to_string(seed));
-        number("world_size", through_.size());
-        number("data.own_share", place_.own);
-        std::string examples, shares;
-        for (const saved_part& part : parts_) {
-            examples.append(examples.empty() ? "" : " ").append(std::to_string(part.examples));
-            shares.append(shares.empty() ? "" : " ").append(std::to_string(part.of_this_rank));
-        }
-        file.note("data.examples", examples);
-        file.note("data.examples_of_ranks", shares);
-        file.note("configuration", configuration);
-        file.note("configuration.digest",
-                  checkpoint::hex(checkpoint::digest_of(std::as_bytes(std::span(configuration)))));
-        file.add("parameters", fields_.parameters, parts_[0].parameters);
-        file.add("state", fields_.alike, parts_[0].alike);
-        for (int rank = 0; rank < through_.size(); ++rank) {
-            const saved_part& part = parts_[static_cast<std::size_t>(rank)];
-            file.add(checkpoint::buffers_section(rank), fields_.buffers, part.buffers);
-            file.add(checkpoint::own_section(rank), fields_.apart, part.apart);
-        }
-        return file.finish();
-    }
+    checkpoint::file_header plan(const std::string& configuration, std::uint64_t seed) const;
 
     /// A file that has failed goes on being given what comes: the others must not wait.
-    template <checkpoint::file_system Files>
-    void collect(int rank, checkpoint::file_writer<Files>& file) {
-        for (const auto* part : {&fields_.buffers, &fields_.apart})
-            for (const saved_field& field : *part) {
-                arriving_.resize(field.memory.size());
-                receive_from(through_, rank, arriving_, label(2));
-                file.write(arriving_);
-            }
-    }
+    void collect(int rank, checkpoint::file_writer& file);
 
-    void hand_over() {
-        for (const auto* part : {&fields_.buffers, &fields_.apart})
-            for (const saved_field& field : *part) send_to(through_, 0, field.memory, label(2));
-    }
+    void hand_over();
 
-    Transport& through_;
+    transport_ref through_;
     const saved_fields& fields_;
     run_place place_;
     std::vector<saved_part> parts_;
@@ -337,3 +140,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/trainer/detail/checkpointing/saving.ipp"
+#endif

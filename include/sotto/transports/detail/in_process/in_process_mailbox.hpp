@@ -48,33 +48,13 @@ struct alignas(64) mailbox {
     std::atomic<bool> left = false;
 
     /// Takes out the oldest counterpart of t, or posts t and returns nothing. Requires the mutex.
-    transfer* match(transfer& t) noexcept {
-        ordered_list<transfer>& others = side(!t.sends).of(t.label);
-        for (transfer* other = others.first(); other; other = other->after) {
-            const transfer& send = t.sends ? t : *other;
-            const transfer& receive = t.sends ? *other : t;
-            if (send.label == receive.label &&
-                (receive.peer == any_rank || receive.peer == send.owner)) {
-                others.unlink(*other);
-                return other;
-            }
-        }
-        side(t.sends).of(t.label).push_back(t);
-        return nullptr;
-    }
+    transfer* match(transfer& t) noexcept;
 
     /// Takes t out if no copy of it has begun. Requires the mutex.
-    bool remove(transfer& t) noexcept {
-        if (!t.linked) return false;
-        side(t.sends).of(t.label).unlink(t);
-        return true;
-    }
+    bool remove(transfer& t) noexcept;
 
     /// Room for so many transfers that wait here. Requires the mutex.
-    void reserve(std::size_t count) {
-        sends_.reserve(count);
-        receives_.reserve(count);
-    }
+    void reserve(std::size_t count);
 
 private:
     tag_lists<transfer>& side(bool sends) noexcept { return sends ? sends_ : receives_; }
@@ -84,3 +64,7 @@ private:
 };
 
 }  // namespace sotto::detail::local
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/detail/in_process/in_process_mailbox.ipp"
+#endif

@@ -21,21 +21,10 @@ public:
         : epoch_(epoch), seed_out_(seed_out), seed_in_(seed_in), payload_max_(payload_max) {}
 
     /// Queues a frame; its epoch, number, size and digest are filled in.
-    void send(wire::frame_header header, byte_view payload = {}) {
-        header.epoch = epoch_;
-        header.sequence = sent_++;
-        header.size = payload.size();
-        header.payload_digest = wire::frame_digest(payload, seed_out_);
-        const std::size_t at = output_.size();
-        output_.resize(at + wire::frame_header_bytes);
-        wire::write_frame_header(header, seed_out_, output_.data() + at);
-        output_.insert(output_.end(), payload.begin(), payload.end());
-    }
+    void send(wire::frame_header header, byte_view payload = {});
 
     byte_view output() const noexcept { return output_; }
-    void written(std::size_t count) {
-        output_.erase(output_.begin(), output_.begin() + static_cast<std::ptrdiff_t>(count));
-    }
+    void written(std::size_t count);
 
     /// Takes bytes that were read and calls with each frame that is whole.
     template <class Visitor>
@@ -81,3 +70,7 @@ private:
 };
 
 }  // namespace sotto::detail::net
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/detail/messaging/control_stream.ipp"
+#endif

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "sotto/core/clock.hpp"
-#include "sotto/transports/detail/messaging/membership_words.hpp"
 
 namespace sotto::detail::net {
 
@@ -28,9 +27,7 @@ struct liveness_options {
     duration period() const noexcept { return (std::max)(heartbeat, heartbeat * (ranks - 1) / 32); }
     /// Silence that a network without delay may cause: dead_after, and at least four periods, which
     /// are longer from 66 ranks on by the defaults.
-    duration silence() const noexcept {
-        return dead_after > duration::zero() ? (std::max)(dead_after, 4 * period()) : dead_after;
-    }
+    duration silence() const noexcept;
 };
 
 /// What the system of a rank knows of its connections to another rank.
@@ -57,91 +54,33 @@ public:
     explicit liveness(duration present) noexcept : last_(present) {}
 
     /// Frames came.
-    void heard(duration present) noexcept {
-        note(present);
-        segments_.reset();
-        retransmission_ = duration::zero();
-        is_acknowledged_ = true;
-    }
+    void heard(duration present) noexcept;
 
-    bool is_overdue(duration present, const liveness_options& options) const noexcept {
-        return present - last_ > 2 * options.period();
-    }
+    bool is_overdue(duration present, const liveness_options& options) const noexcept;
     /// While frames are overdue: more segments than the last time are a sign of life.
-    void observe(const path_facts& path, duration present) noexcept {
-        if (segments_ && *segments_ != path.segments) {
-            note(present);
-            retransmission_ = duration::zero();
-        }
-        segments_ = path.segments;
-        is_acknowledged_ = path.is_acknowledged;
-        delay_ = (std::max)(path.round_trip - acknowledged_after, duration::zero());
-        retransmission_ = (std::max)(retransmission_, path.retransmission);
-    }
+    void observe(const path_facts& path, duration present) noexcept;
 
-    bool is_lost(duration present, const liveness_options& options) const noexcept {
-        return options.dead_after > duration::zero() && present - last_ > limit(options);
-    }
+    bool is_lost(duration present, const liveness_options& options) const noexcept;
 
-    duration limit(const liveness_options& options) const noexcept {
-        if (waits_for_first(options)) return options.first_sign;
-        const duration most = 3 * options.silence();
-        if (settles(options)) return most;
-        return (std::min)(options.silence() + 4 * delay_ + next_attempt(options), most);
-    }
+    duration limit(const liveness_options& options) const noexcept;
     /// How long it takes to the rank and back, where that is more than a system adds by itself.
     duration delay() const noexcept { return delay_; }
 
     /// Its system acknowledges nothing, and it is not heard for long enough to know its delay under
     /// load.
-    bool settles(const liveness_options& options) const noexcept {
-        return !is_acknowledged_ && first_ &&
-               last_ - *first_ < options.settling * options.silence();
-    }
+    bool settles(const liveness_options& options) const noexcept;
 
     /// Why the rank is lost.
-    std::string cause(const liveness_options& options) const {
-        const std::string of = std::string(options.transport) + "_options::";
-        std::string text = "no sign of life from it for ";
-        append_seconds(text, limit(options));
-        if (waits_for_first(options)) text += " since ranks met it";
-        text += ": it hangs, or the network to it is cut; " + of;
-        if (waits_for_first(options)) return text + "join sets the limit";
-        text += "dead_after";
-        if (limit(options) <= options.dead_after) return text + " sets the limit";
-        append_seconds(text += ", ", options.dead_after);
-        if (options.silence() > options.dead_after)
-            append_seconds(text += " and at least four times the time between signs of life of " +
-                                   std::to_string(options.ranks) + " ranks, ",
-                           options.period());
-        if (settles(options)) {
-            append_seconds(text += ", times 3 until it is heard for ",
-                           options.settling * options.silence());
-            return text + ", sets the limit";
-        }
-        if (delay_ > duration::zero())
-            append_seconds(text += ", plus 4 x the measured delay of ", delay_);
-        if (retransmission_ > duration::zero())
-            append_seconds(text += ", as what is sent to it is lost plus ", next_attempt(options));
-        return text + ", sets the limit, 3 times itself at most";
-    }
+    std::string cause(const liveness_options& options) const;
 
 private:
     // The longest delay of an acknowledgement by Linux, whose sender has nothing else to send.
     static constexpr duration acknowledged_after = std::chrono::milliseconds(200);
 
-    void note(duration present) noexcept {
-        last_ = present;
-        if (!first_) first_ = present;
-    }
-    bool waits_for_first(const liveness_options& options) const noexcept {
-        return !first_ && options.first_sign > duration::zero();
-    }
+    void note(duration present) noexcept;
+    bool waits_for_first(const liveness_options& options) const noexcept;
 
-    duration next_attempt(const liveness_options& options) const noexcept {
-        if (retransmission_ <= duration::zero()) return {};
-        return (std::max)(retransmission_, options.silence() / 2);
-    }
+    duration next_attempt(const liveness_options& options) const noexcept;
 
     duration last_;
     std::optional<duration> first_{};  // sign of life
@@ -151,3 +90,7 @@ private:
 };
 
 }  // namespace sotto::detail::net
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/detail/messaging/liveness.ipp"
+#endif

@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <deque>
-#include <utility>
 #include <vector>
 
 #include "sotto/core/bytes.hpp"
-#include "sotto/core/contentless.hpp"
 #include "sotto/transports/detail/messaging/message_memory.hpp"
 #include "sotto/transports/detail/messaging/tag_lists.hpp"
 #include "sotto/transports/transport.hpp"
@@ -44,9 +41,7 @@ struct transfer {
     /// Of a receive.
     mutable_byte_view memory() const noexcept { return {target, static_cast<std::size_t>(size)}; }
 
-    bool is_for(int from, const tag& what) const noexcept {
-        return label == what && (peer == any_rank || peer == from);
-    }
+    bool is_for(int from, const tag& what) const noexcept;
 };
 
 /// A message that came before its receive: its bytes, or word that it waits at its sender.
@@ -64,11 +59,7 @@ struct arrival {
     arrival* before = nullptr;
     arrival* after = nullptr;
 
-    mutable_byte_view room() const {
-        const auto count = static_cast<std::size_t>(size);
-        if (!has_content) return without_content<std::byte>(count);
-        return {content.bytes.get(), count};
-    }
+    mutable_byte_view room() const;
 };
 
 /// Where an endpoint's receives and the messages of other processes meet.
@@ -76,130 +67,51 @@ struct arrival {
 class message_board {
 public:
     /// Room for so many receives, and for as many messages that came before theirs.
-    void reserve(std::size_t count) {
-        receives_.reserve(count);
-        arrivals_.reserve(count);
-    }
+    void reserve(std::size_t count);
 
     /// Takes the oldest receive that is for this message, or nothing.
-    transfer* take_receive(int from, const tag& label) noexcept {
-        auto& waiting = receives_.of(label);
-        for (transfer* t = waiting.first(); t; t = t->after)
-            if (t->is_for(from, label)) {
-                waiting.unlink(*t);
-                return t;
-            }
-        return nullptr;
-    }
+    transfer* take_receive(int from, const tag& label) noexcept;
 
-    bool has_receive(int from, const tag& label) const noexcept {
-        for (const transfer* t = receives_.of(label).first(); t; t = t->after)
-            if (t->is_for(from, label)) return true;
-        return false;
-    }
+    bool has_receive(int from, const tag& label) const noexcept;
 
-    void post(transfer& receive) noexcept {
-        receive.posted = posted_++;
-        receives_.of(receive.label).push_back(receive);
-    }
+    void post(transfer& receive) noexcept;
 
     /// Of a receive whose message does not come after all: it is as old as it was.
-    void post_again(transfer& receive) noexcept {
-        auto& waiting = receives_.of(receive.label);
-        transfer* after = waiting.first();
-        while (after && after->posted < receive.posted) after = after->after;
-        waiting.insert_before(after, receive);
-    }
+    void post_again(transfer& receive) noexcept;
 
-    void remove(transfer& receive) noexcept {
-        if (receive.linked) receives_.of(receive.label).unlink(receive);
-    }
+    void remove(transfer& receive) noexcept;
 
     /// The oldest message that this receive is for, or nothing; take it by `claim` or `release`.
-    arrival* find_arrival(const transfer& receive) const noexcept {
-        for (arrival* a = arrivals_.of(receive.label).first(); a; a = a->after)
-            if (receive.is_for(a->source, a->label)) return a;
-        return nullptr;
-    }
+    arrival* find_arrival(const transfer& receive) const noexcept;
 
     /// Whether a whole message is here that no receive was for.
-    bool has_arrival(int from, const tag& label) const noexcept {
-        for (const arrival* a = arrivals_.of(label).first(); a; a = a->after)
-            if (a->where == arrival::place::here && a->source == from && a->label == label)
-                return true;
-        return false;
-    }
+    bool has_arrival(int from, const tag& label) const noexcept;
 
     /// This message is the receive's, once it has come; then give it back by `release`.
-    void claim(arrival& coming, transfer& receive) noexcept {
-        arrivals_.of(coming.label).unlink(coming);
-        coming.claimed_by = &receive;
-    }
+    void claim(arrival& coming, transfer& receive) noexcept;
 
     /// Room for a message that no receive is for.
     arrival& add_arrival(int from, const tag& label, std::int64_t size, arrival::place where,
-                         bool has_content = true) {
-        if (free_.empty()) {
-            if (free_.capacity() == pool_.size()) free_.reserve(2 * pool_.size() + 1);
-            free_.push_back(&pool_.emplace_back());
-        }
-        arrival& a = *free_.back();
-        if (where == arrival::place::coming && has_content)
-            a.content = memory_.take(static_cast<std::size_t>(size));
-        free_.pop_back();
-        a.source = from;
-        a.label = label;
-        a.size = size;
-        a.where = where;
-        a.has_content = has_content;
-        a.sent_to_self = a.claimed_by = nullptr;
-        arrivals_.of(label).push_back(a);
-        return a;
-    }
+                         bool has_content = true);
 
-    void release(arrival& a) noexcept {
-        if (a.linked) arrivals_.of(a.label).unlink(a);
-        memory_.give_back(std::exchange(a.content, {}));
-        free_.push_back(&a);  // has room for every one
-    }
+    void release(arrival& a) noexcept;
 
     /// Forgets what a rank announced and will not send, and what is behind that: messages of one
     /// tag come in the order they were sent in, or not. What it had sent before is still there.
-    void forget_announced(int from) noexcept {
-        for (arrival& a : pool_)
-            if (a.linked && a.source == from && a.where == arrival::place::at_sender)
-                forget(&a, from, a.label);
-    }
+    void forget_announced(int from) noexcept;
 
     /// Forgets what a rank has sent of one tag and nobody has received.
-    void forget(int from, const tag& label) noexcept {
-        forget(arrivals_.of(label).first(), from, label);
-    }
+    void forget(int from, const tag& label) noexcept;
 
     /// Forgets what a rank has sent and nobody has received.
-    void forget(int from) noexcept {
-        for (arrival& a : pool_)
-            if (a.linked && a.source == from) release(a);
-    }
+    void forget(int from) noexcept;
 
     /// Bytes that a rank has sent and that wait for their receive, whole or in part.
-    std::int64_t bytes_from(int rank) const noexcept {
-        std::int64_t sum = 0;
-        for (const arrival& a : pool_)
-            if (a.linked && a.source == rank &&
-                (a.where == arrival::place::here || a.where == arrival::place::coming))
-                sum += a.size;
-        return sum;
-    }
+    std::int64_t bytes_from(int rank) const noexcept;
 
 private:
     /// From one on in its list.
-    void forget(arrival* first, int from, tag label) noexcept {
-        for (arrival* a = first; a;) {
-            arrival& here = *std::exchange(a, a->after);
-            if (here.source == from && here.label == label) release(here);
-        }
-    }
+    void forget(arrival* first, int from, tag label) noexcept;
 
     tag_lists<transfer> receives_;
     tag_lists<arrival> arrivals_;
@@ -210,16 +122,10 @@ private:
 };
 
 /// Copies a message to where it is wanted and completes the receive, unless it is too long.
-inline void deliver(transfer& receive, int source, byte_view content) noexcept {
-    receive.ended = {source, static_cast<std::int64_t>(content.size())};
-    if (receive.ended.bytes > receive.size) {
-        receive.reached = transfer::stage::too_long;
-        return;
-    }
-    if (!content.empty() && receive.target != content.data() && has_content(content) &&
-        has_content(receive.memory()))
-        std::memcpy(receive.target, content.data(), content.size());
-    receive.reached = transfer::stage::complete;
-}
+void deliver(transfer& receive, int source, byte_view content) noexcept;
 
 }  // namespace sotto::detail::net
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/detail/messaging/message_board.ipp"
+#endif

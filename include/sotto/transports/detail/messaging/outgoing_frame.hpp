@@ -26,10 +26,11 @@ struct outgoing_frame {
     std::size_t size() const noexcept { return header.size() + payload.size(); }
 
     /// Its payload is what comes next of the message, of so many bytes at most.
-    void begin_part(std::size_t most) noexcept {
-        payload = rest.first((std::min)(rest.size(), most));
-        rest = rest.subspan(payload.size());
-    }
+    void begin_part(std::size_t most) noexcept;
 };
 
 }  // namespace sotto::detail::net
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/detail/messaging/outgoing_frame.ipp"
+#endif

@@ -24,15 +24,7 @@ public:
     /// For how long nothing was acknowledged, if that is longer than `limit` and several attempts
     /// failed.
     std::optional<duration> stalls(const send_facts& facts, duration present,
-                                   duration limit) noexcept {
-        if (facts.in_flight == 0 || facts.attempts == 0 || facts.acknowledged != acknowledged_) {
-            acknowledged_ = facts.acknowledged;
-            since_ = present;
-            return std::nullopt;
-        }
-        if (facts.attempts < attempts_min || present - since_ <= limit) return std::nullopt;
-        return present - since_;
-    }
+                                   duration limit) noexcept;
 
 private:
     std::uint64_t acknowledged_ = 0;
@@ -40,3 +32,7 @@ private:
 };
 
 }  // namespace sotto::detail::net
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/detail/messaging/send_progress.ipp"
+#endif

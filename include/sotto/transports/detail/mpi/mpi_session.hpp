@@ -2,45 +2,22 @@
 
 #include <mpi.h>
 
-#include <array>
 #include <memory>
-#include <mutex>
-#include <stdexcept>
 #include <string>
-#include <string_view>
 #include <thread>
-#include <utility>
-#include <vector>
 
-#include "sotto/core/errors.hpp"
 #include "sotto/core/detail/processes/owner_process.hpp"
-#include "sotto/core/standard_streams.hpp"
 
 namespace sotto::detail::mpi {
 
 /// Throws what a call of MPI returned unless it went well.
-inline void require_success(int code, const char* call) {
-    if (code == MPI_SUCCESS) return;
-    std::array<char, MPI_MAX_ERROR_STRING> text{};
-    int size = 0;
-    MPI_Error_string(code, text.data(), &size);
-    throw io_failure("mpi: " + std::string(call) + ": " + text.data());
-}
+void require_success(int code, const char* call);
 
 /// Memory that MPI goes on using, since what was begun there may never be complete.
-inline void keep(std::shared_ptr<void> used) {
-    static auto& kept = *new std::vector<std::shared_ptr<void>>;
-    kept.push_back(std::move(used));
-}
+void keep(std::shared_ptr<void> used);
 
 /// The first line of what the library calls itself.
-inline std::string library_version() {
-    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-    int size = 0;
-    MPI_Get_library_version(text.data(), &size);
-    const std::string_view all(text.data());
-    return std::string(all.substr(0, all.find_first_of("\n\r,")));
-}
+std::string library_version();
 
 /// That MPI is initialised. Who finds it so leaves it so; else the last of all that share this one
 /// finalises it.
@@ -48,43 +25,12 @@ inline std::string library_version() {
 ///           is about to do
 class session {
 public:
-    static std::shared_ptr<session> enter() {
-        static std::mutex entering;
-        static std::weak_ptr<session> present;
-        const std::lock_guard lock(entering);
-        auto entered = present.lock();
-        if (!entered) present = entered = std::make_shared<session>();
-        entered->require_caller(false);
-        return entered;
-    }
+    static std::shared_ptr<session> enter();
 
-    session() {
-        int is = 0;
-        MPI_Finalized(&is);
-        if (is != 0)
-            throw invalid_option(
-                "mpi: MPI was finalised in this process already, which it can be only once. It is "
-                "when the last sotto::mpi goes, unless the program itself initialises MPI first");
-        MPI_Initialized(&is);
-        if (is == 0) {
-            open_standard_streams();  // MPI opens files and sockets of its own
-            require_success(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided_),
-                            "MPI_Init_thread");
-            own_ = true;
-        }
-        MPI_Query_thread(&provided_);
-        int is_main = 0;
-        MPI_Is_thread_main(&is_main);
-        if (is_main != 0) main_ = std::this_thread::get_id();
-    }
+    session();
     session(const session&) = delete;
     session& operator=(const session&) = delete;
-    ~session() {
-        if (!owner_.is_this()) return;  // a child of fork(), which must not call MPI
-        int is = 0;
-        MPI_Finalized(&is);
-        if (own_ && !spoilt_ && is == 0) MPI_Finalize();
-    }
+    ~session();
 
     /// Something is under way that will never be complete: finalising could wait for ever.
     void spoil() noexcept { spoilt_ = true; }
@@ -92,27 +38,10 @@ public:
     /// Throws unless MPI may be called by this thread, while it is by no other: from the main
     /// thread with MPI_THREAD_FUNNELED, from any with MPI_THREAD_SERIALIZED. `later`: than the
     /// first time.
-    void require_caller(bool later = true) const {
-        if (provided_ >= MPI_THREAD_SERIALIZED) return;
-        const bool from_main = std::this_thread::get_id() == main_;
-        if (from_main && provided_ >= MPI_THREAD_FUNNELED) return;
-        const std::string text =
-            "mpi: called from " + std::string(from_main ? "the main thread" : "another thread") +
-            ", which needs " + name_of(from_main ? MPI_THREAD_FUNNELED : MPI_THREAD_SERIALIZED) +
-            ", but MPI was initialised with " + name_of(provided_) + ": pass it to MPI_Init_thread";
-        if (later) throw std::logic_error(text);
-        throw invalid_option(text);
-    }
+    void require_caller(bool later = true) const;
 
 private:
-    static std::string name_of(int level) {
-        switch (level) {
-            case MPI_THREAD_SINGLE: return "MPI_THREAD_SINGLE";
-            case MPI_THREAD_FUNNELED: return "MPI_THREAD_FUNNELED";
-            case MPI_THREAD_SERIALIZED: return "MPI_THREAD_SERIALIZED";
-            default: return "MPI_THREAD_MULTIPLE";
-        }
-    }
+    static std::string name_of(int level);
 
     owner_process owner_;
     bool own_ = false;
@@ -122,3 +51,7 @@ private:
 };
 
 }  // namespace sotto::detail::mpi
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/detail/mpi/mpi_session.ipp"
+#endif

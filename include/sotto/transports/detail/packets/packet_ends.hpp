@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -21,25 +20,9 @@ struct link_end {
     std::span<const byte_view> output() const { return link->output(); }
     void written(std::size_t count) const noexcept { link->written(count); }
 
-    mutable_byte_view room(std::size_t size) const noexcept {
-        const auto [wanted, behind] = link->input();
-        if (size <= wanted.size()) return wanted.first(size);
-        return wanted.empty() && size <= behind.size() ? behind.first(size) : mutable_byte_view();
-    }
+    mutable_byte_view room(std::size_t size) const noexcept;
     std::optional<fault> filled(std::size_t size) const { return link->received(size); }
-    std::optional<fault> take(byte_view content) const {
-        while (!content.empty()) {
-            std::size_t count = 0;
-            for (const mutable_byte_view room : link->input()) {
-                const std::size_t part = (std::min)(room.size(), content.size() - count);
-                std::copy_n(content.data() + count, part, room.data());
-                count += part;
-            }
-            if (const auto why = link->received(count)) return why;
-            content = content.subspan(count);
-        }
-        return std::nullopt;
-    }
+    std::optional<fault> take(byte_view content) const;
 };
 
 struct membership_end {
@@ -52,10 +35,7 @@ struct membership_end {
 
     mutable_byte_view room(std::size_t) const noexcept { return {}; }
     std::optional<fault> filled(std::size_t) const noexcept { return std::nullopt; }
-    std::optional<fault> take(byte_view content) const {
-        members->received(peer, content, now);
-        return std::nullopt;  // it accuses the peer itself
-    }
+    std::optional<fault> take(byte_view content) const;
 };
 
 /// Drops what comes.
@@ -66,3 +46,7 @@ struct nowhere {
 };
 
 }  // namespace sotto::detail::net
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/detail/packets/packet_ends.ipp"
+#endif

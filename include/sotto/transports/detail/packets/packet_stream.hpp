@@ -21,15 +21,7 @@ class packet_buffers {
 public:
     static constexpr std::size_t bytes_each = 16384;
 
-    std::byte* take() {
-        if (free_.empty()) {
-            free_.reserve(all_.size() + 1);  // so that giving back never fails
-            free_.push_back(all_.emplace_back(std::make_unique<std::byte[]>(bytes_each)).get());
-        }
-        std::byte* const taken = free_.back();
-        free_.pop_back();
-        return taken;
-    }
+    std::byte* take();
     void give_back(std::byte* buffer) noexcept { free_.push_back(buffer); }
 
 private:
@@ -225,3 +217,7 @@ private:
 };
 
 }  // namespace sotto::detail::net
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/detail/packets/packet_stream.ipp"
+#endif

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -39,7 +38,7 @@ struct packet {
 
 /// A rank's machine, and the process on it.
 struct host {
-    simulated_line line;
+    simulated_options::connection line;
     random_stream speed;
     time_point out_free{}, in_free{};
     net::ring_queue<packet::place> inbox[2];
@@ -68,12 +67,7 @@ struct trouble {
     bool is_cut = false;
 
     /// Of the delays that last, the longest.
-    duration extra_at(time_point now) {
-        std::erase_if(delays, [&](const delay& d) { return d.until <= now; });
-        duration longest{};
-        for (const delay& d : delays) longest = (std::max)(longest, d.extra);
-        return longest;
-    }
+    duration extra_at(time_point now);
 };
 
 /// A process is to hear that its connection to another rank is no more.
@@ -90,3 +84,7 @@ struct coming {
 };
 
 }  // namespace sotto::detail::simulation
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/detail/simulated/simulated_parts.ipp"
+#endif

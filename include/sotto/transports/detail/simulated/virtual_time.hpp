@@ -1,13 +1,11 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <queue>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -44,72 +42,37 @@ struct killed {};
 ///           on: all ranks sleep for ever, and nothing would wake one
 class virtual_time {
 public:
-    explicit virtual_time(int ranks) : turns_(ranks) {
-        for (int rank = 0; rank < ranks; ++rank) sleepers_.push_back(std::make_unique<sleeper>());
-    }
+    explicit virtual_time(int ranks);
     virtual_time(const virtual_time&) = delete;
     virtual_time& operator=(const virtual_time&) = delete;
 
     time_point now() const noexcept { return now_; }
 
     /// Calls target.happen(what) at that time, or now if it is past.
-    void tell(time_point when, happening& target, std::uint64_t what) {
-        told_.push({(std::max)(when, now_), ++count_told_, &target, what});
-    }
+    void tell(time_point when, happening& target, std::uint64_t what);
 
     // For the rank that runs
 
     /// Sleeps until that time, or until it is woken; (time_point::max)() is never.
-    void sleep(int rank, time_point until) {
-        sleeper& own = of(rank);
-        if (own.is_killed) return;  // it only unwinds
-        own.woken = false;
-        turns_.set(rank, (std::max)(until, now_));
-        pass(rank);
-        if (own.is_killed) {
-            own.is_deaf = false;
-            throw killed();
-        }
-    }
+    void sleep(int rank, time_point until);
 
     /// Sleeps until that time, whoever would wake it.
-    void work(int rank, time_point until) {
-        of(rank).is_deaf = true;
-        sleep(rank, until);
-        of(rank).is_deaf = false;
-    }
+    void work(int rank, time_point until);
 
     bool is_killed(int rank) const noexcept { return of(rank).is_killed; }
 
     // For happenings, and whoever runs
 
     /// Who sleeps goes on now.
-    void wake(int rank) {
-        sleeper& s = of(rank);
-        if (!s.is_asleep || s.is_deaf || s.woken) return;
-        s.woken = true;
-        turns_.set(rank, now_);
-    }
+    void wake(int rank);
 
     /// The rank does nothing before that time, as if its process had been stopped: what it works
     /// on ends as much later.
-    void freeze(int rank, time_point until) noexcept {
-        sleeper& s = of(rank);
-        const time_point thaws = (std::max)(s.frozen_until, now_);
-        if (until <= thaws) return;
-        s.frozen_until = until;
-        if (s.is_asleep && s.is_deaf) turns_.set(rank, turns_.time_of(rank) + (until - thaws));
-    }
+    void freeze(int rank, time_point until) noexcept;
     time_point frozen_until(int rank) const noexcept { return of(rank).frozen_until; }
 
     /// What the rank waits for throws `killed`.
-    void kill(int rank) {
-        sleeper& s = of(rank);
-        s.is_killed = true;
-        s.is_deaf = s.woken = false;  // frozen, it may have been woken in vain
-        s.frozen_until = {};
-        wake(rank);
-    }
+    void kill(int rank);
 
     /// The rank's code has ended, and runs anew.
     void revive(int rank) noexcept { of(rank).is_killed = false; }
@@ -141,9 +104,7 @@ public:
     bool is_stopped() const noexcept { return stopped_by_ != nullptr; }
 
     /// Once all ranks have ended: lets happen what was told and has not happened.
-    void settle() {
-        while (!told_.empty()) let_happen();
-    }
+    void settle();
 
 private:
     struct sleeper {
@@ -167,65 +128,19 @@ private:
     };
 
     sleeper& of(int rank) noexcept { return *sleepers_[static_cast<std::size_t>(rank)]; }
-    const sleeper& of(int rank) const noexcept {
-        return *sleepers_[static_cast<std::size_t>(rank)];
-    }
+    const sleeper& of(int rank) const noexcept;
 
-    strand& first_of_those_left(strand& otherwise) {
-        while (left_ > 0) try {
-                return next()->code;
-            } catch (...) {
-                if (!stopped_by_) stopped_by_ = std::current_exception();
-                for (int rank = 0; rank < static_cast<int>(sleepers_.size()); ++rank)
-                    if (of(rank).is_asleep) kill(rank);
-            }
-        return otherwise;
-    }
+    strand& first_of_those_left(strand& otherwise);
 
     /// Lets others have their turn until the rank's own comes.
-    void pass(int rank) {
-        sleeper& own = of(rank);
-        own.is_asleep = true;
-        try {
-            if (sleeper* const chosen = next(); chosen != &own) own.code.give_to(chosen->code);
-        } catch (...) {
-            own.is_asleep = false;
-            turns_.remove(rank);
-            throw;
-        }
-        own.is_asleep = false;
-    }
+    void pass(int rank);
 
-    bool is_anybody_to_go_on() const noexcept {
-        return !turns_.empty() && turns_.time_of_first() < (time_point::max)();
-    }
+    bool is_anybody_to_go_on() const noexcept;
 
-    void let_happen() {
-        const told first = told_.top();
-        told_.pop();
-        now_ = first.when;
-        first.target->happen(first.what);
-    }
+    void let_happen();
 
     /// Lets happen what is before the next rank's turn, and chooses that rank.
-    sleeper* next() {
-        while (!told_.empty() || is_anybody_to_go_on()) {
-            if (turns_.empty() || (!told_.empty() && told_.top().when <= turns_.time_of_first())) {
-                let_happen();
-                continue;
-            }
-            const int rank = turns_.first();
-            sleeper& s = of(rank);
-            if (turns_.time_of_first() < s.frozen_until) {
-                turns_.set(rank, s.frozen_until);
-                continue;
-            }
-            now_ = turns_.time_of_first();
-            turns_.remove_first();
-            return &s;
-        }
-        throw std::logic_error("simulated: all ranks sleep, and nothing will wake one");
-    }
+    sleeper* next();
 
     std::vector<std::unique_ptr<sleeper>> sleepers_;
     rank_queue turns_;  // when each sleeper goes on
@@ -237,3 +152,7 @@ private:
 };
 
 }  // namespace sotto::detail::simulation
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/detail/simulated/virtual_time.ipp"
+#endif

@@ -3,10 +3,7 @@
 #include "sotto/transports/detail/tcp/tcp_socket.hpp"
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -15,60 +12,38 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <thread>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "sotto/core/clock.hpp"
-#include "sotto/core/deadline.hpp"
 #include "sotto/core/detail/files/descriptor.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/core/detail/processes/owner_process.hpp"
-#include "sotto/core/detail/processes/thread.hpp"
 #include "sotto/transports/detail/messaging/membership.hpp"
 #include "sotto/transports/detail/messaging/membership_words.hpp"
-#include "sotto/transports/remarks.hpp"
 #include "sotto/transports/detail/messaging/send_progress.hpp"
-#include "sotto/transports/detail/tcp/tcp_connections.hpp"
 #include "sotto/transports/detail/tcp/tcp_gathering.hpp"
-#include "sotto/wire/detail/protocols/membership_report.hpp"
 
 namespace sotto::detail::net {
 
 /// A thread sleeps on it by poll(2), and another one wakes it.
 class wake_up {
 public:
-    wake_up() : event_(above_standard(descriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)))) {
-        if (!event_)
-            throw io_failure(
-                "tcp: the system gives no eventfd, by which threads wake each other: " +
-                system_reason().message() + "; the limit of descriptors (ulimit -n) is " +
-                std::to_string(descriptor_limit()));
-    }
+    wake_up();
     wake_up(const wake_up&) = delete;
     wake_up& operator=(const wake_up&) = delete;
 
     int handle() const noexcept { return event_.handle(); }
-    void ring() noexcept {
-        const std::uint64_t one = 1;
-        [[maybe_unused]] const auto written = ::write(handle(), &one, sizeof one);
-    }
-    void silence() noexcept {
-        std::uint64_t count;
-        [[maybe_unused]] const auto read = ::read(handle(), &count, sizeof count);
-    }
+    void ring() noexcept;
+    void silence() noexcept;
 
 private:
     descriptor event_;
 };
 
 /// How a rank's data were altered, on the way between it and rank `own`.
-inline std::string altered(const std::string& why, int own) {
-    return why + "; the network is between it and rank " + std::to_string(own);
-}
+std::string altered(const std::string& why, int own);
 
 /// A thread that does nothing but say that this rank lives, hear who else does, and pass on votes:
 /// however long the rank computes, and however full the other connections are.
@@ -86,16 +61,7 @@ public:
     /// `to_user` is rung when there is something new for a rank that waits. `gathering`: by which
     /// ranks come while others work; none where they do not.
     tcp_control(membership state, std::vector<std::unique_ptr<tcp_socket>> sockets,
-                wake_up& to_user, std::unique_ptr<tcp_gathering> gathering = nullptr)
-        : state_(std::move(state)),
-          sockets_(std::move(sockets)),
-          to_user_(&to_user),
-          gathering_(std::move(gathering)),
-          data_(sockets_.size()),
-          sent_(sockets_.size()) {
-        for (const auto& socket : sockets_)
-            if (socket) socket->resend_steadily();
-    }
+                wake_up& to_user, std::unique_ptr<tcp_gathering> gathering = nullptr);
     ~tcp_control() { stop(); }
 
     bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
@@ -107,43 +73,18 @@ public:
 
     /// The descriptor of a rank's connection for messages, whose bytes are signs of life as well;
     /// none before it is closed.
-    void carries_messages(int rank, std::optional<int> handle) noexcept {
-        const std::lock_guard lock(mutex_);
-        data_[static_cast<std::size_t>(rank)] = handle;
-        sent_[static_cast<std::size_t>(rank)] = {};
-    }
+    void carries_messages(int rank, std::optional<int> handle) noexcept;
 
     /// Hears what has come, without waiting until the thread wakes up for it.
-    void listen() {
-        const std::lock_guard lock(mutex_);
-        read_all();
-        after_change();
-    }
+    void listen();
 
     /// In a crowd: adds the connection of the first member whose vote is missing. A rank that waits
     /// for votes needs all of them, so it reads the others once this one has come. If each vote
     /// woke it, most of the crowd would. Without a crowd the thread wakes it.
-    void add_waits_for(const membership::ballot& among, std::vector<pollfd>& waits) {
-        if (!is_crowded()) return;
-        const std::lock_guard lock(mutex_);
-        for (const int member : among.members)
-            if (const auto& socket = sockets_[static_cast<std::size_t>(member)];
-                socket && among.misses(member)) {
-                waits.push_back({socket->handle(), POLLIN, 0});
-                return;
-            }
-    }
+    void add_waits_for(const membership::ballot& among, std::vector<pollfd>& waits);
 
     /// Says what the thread has noted, which itself never waits for an output.
-    void say_noted() {
-        if (!has_noted_.exchange(false)) return;
-        std::string text;
-        {
-            const std::lock_guard lock(mutex_);
-            text = noted_;
-        }
-        remarks(state_.rank(), false).say(text);
-    }
+    void say_noted();
 
     /// Calls with the membership while nobody else has it, and sends what it then has to say.
     template <class Visitor>
@@ -161,43 +102,17 @@ public:
 
     /// From now on this rank shows that it lives. Until then the membership is used by one thread.
     ///   errors  io_failure: there is no thread for it, which the others are told
-    void start() {
-        const std::string which =
-            "tcp: the thread for signs of life of rank " + std::to_string(state_.rank());
-        try {
-            thread_ = start_thread(which, [this] { serve(); });
-        } catch (const error& e) {
-            with([&](membership& m) { m.fail(m.rank(), e.what(), errc::io); });
-            close_when_heard(sockets_, last_words);
-            throw;
-        }
-    }
+    void start();
 
     /// The next change, in order.
-    std::optional<change> next_change() {
-        const std::lock_guard lock(mutex_);
-        hear_of_gone();
-        if (changes_.empty()) return std::nullopt;
-        change first = std::move(changes_.front());
-        changes_.pop_front();
-        return first;
-    }
+    std::optional<change> next_change();
 
     /// From now on nobody comes to this rank, and it looks for nobody: it takes no part any more.
-    void gather_no_more() noexcept {
-        gathers_.store(false);
-        own_.ring();
-    }
+    void gather_no_more() noexcept;
 
     /// Says good-bye and ends the thread; what was said still arrives. A child of fork() has no
     /// such thread: there nothing is sent, and nothing waited for.
-    void stop() noexcept {
-        if (!thread_.is_of_this_process() || !thread_->joinable()) return;
-        stopping_.store(true);
-        own_.ring();
-        thread_->join();
-        close_when_heard(sockets_, last_words);
-    }
+    void stop() noexcept;
 
 private:
     // For what was said to be heard by a peer that lives; one that does not is not waited for.
@@ -206,225 +121,42 @@ private:
     // link that was down for a moment may be found only then.
     static constexpr int stalled_after = 3;
 
-    void serve() noexcept {
-        try {
-            waits_.reserve(sockets_.size() + 1);
-            waiting_ranks_.reserve(sockets_.size() + 1);
-            serve_until_stopped();
-            say_good_bye();
-        } catch (...) {
-            // Without memory this rank cannot take part; that its connections end tells the others.
-            const std::lock_guard lock(mutex_);
-            for (auto& socket : sockets_) socket.reset();
-            failed_.store(true, std::memory_order_release);
-            news_.fetch_add(1, std::memory_order_release);
-            to_user_->ring();
-        }
-    }
+    void serve() noexcept;
 
-    void serve_until_stopped() {
-        {
-            const std::lock_guard lock(mutex_);
-            has_more_ = true;  // what came with the handshake
-        }
-        while (!stopping_.load()) {
-            time_point until;
-            {
-                const std::lock_guard lock(mutex_);
-                std::exchange(has_more_, false) || is_crowded() ? read_all() : read_ready();
-                state_.wait_for(waits_for_.load(std::memory_order_relaxed));
-                const time_point now = std::chrono::steady_clock::now();
-                if (now >= state_.next_tick()) {
-                    look_at_silent(now);
-                    look_for_stalls(now);
-                }
-                state_.tick(now);
-                // Whoever came to a rank that failed would take it for the process after it.
-                if (!gathers_.load() || state_.first_failure()) gathering_.reset();
-                if (gathering_) gather();
-                after_change();
-                waits_.assign(1, {own_.handle(), POLLIN, 0});
-                waiting_ranks_.clear();
-                for (std::size_t rank = 0; rank < sockets_.size(); ++rank)
-                    if (sockets_[rank]) {
-                        tcp_socket& socket = *sockets_[rank];
-                        const bool writes = has_output(rank);
-                        waits_.push_back(
-                            {socket.handle(),
-                             is_crowded() ? socket.calm_interest(writes) : socket.interest(writes),
-                             0});
-                        waiting_ranks_.push_back(rank);
-                    }
-                until = has_more_ ? now : state_.next_tick();
-                if (is_crowded()) until = (std::min)(until, now + state_.options().heartbeat / 4);
-                if (gathering_) until = (std::min)(until, gathering_->add_waits(waits_));
-                if (gathering_ && gathers_more_) until = now;
-            }
-            wait_for_any(waits_, until - std::chrono::steady_clock::now());
-            if ((waits_[0].revents & POLLIN) != 0) own_.silence();
-        }
-    }
+    void serve_until_stopped();
 
     /// Whoever has come is a rank of the job from now on.
-    void gather() {
-        hear_of_gone();
-        // Signs of life do not wait for handshakes with many that come, or with strangers.
-        gathers_more_ =
-            !gathering_->advance(std::chrono::steady_clock::now() + state_.options().heartbeat / 4);
-        while (auto come = gathering_->next_arrival()) {
-            const int own = state_.rank();
-            const std::uint64_t incarnation = gathering_->incarnation();
-            state_.readmit(
-                come->rank,
-                {0, link_seed(own, incarnation, come->rank, come->incarnation, control_seed),
-                 link_seed(come->rank, come->incarnation, own, incarnation, control_seed),
-                 wire::report_bytes_max(sockets_.size())},
-                std::chrono::steady_clock::now());
-            come->control->resend_steadily();
-            sockets_[static_cast<std::size_t>(come->rank)] = std::move(come->control);
-            changes_.push_back({{come->rank, {}, {}}, come->incarnation, std::move(come->data)});
-        }
-    }
+    void gather();
 
-    void hear_of_gone() {
-        while (auto went = state_.next_gone()) {
-            const bool left = went->code == errc{};
-            // That it is closed tells a rank that lives nevertheless.
-            sockets_[static_cast<std::size_t>(went->rank)].reset();
-            if (gathering_) gathering_->gone(went->rank, left);
-            changes_.push_back({std::move(*went)});
-        }
-    }
+    void hear_of_gone();
 
-    void say_good_bye() {
-        deadline limit(std::chrono::steady_clock::now(), last_words);
-        const std::lock_guard lock(mutex_);
-        state_.leave();
-        while (true) {
-            flush();
-            bool all = true;
-            for (std::size_t rank = 0; rank < sockets_.size(); ++rank)
-                if (sockets_[rank] && has_output(rank)) all = false;
-            if (all || limit.passed(std::chrono::steady_clock::now())) return;
-            read_all();  // who has ended its side wants nothing more
-            wait_for_any({}, std::chrono::milliseconds(1));
-        }
-    }
+    void say_good_bye();
 
-    void read_all() {
-        const time_point now = std::chrono::steady_clock::now();
-        for (std::size_t rank = 0; rank < sockets_.size(); ++rank) read(rank, now);
-        state_.count_votes();
-    }
+    void read_all();
 
     /// Of those only that the last wait has found: among many ranks something comes all the time.
-    void read_ready() {
-        const time_point now = std::chrono::steady_clock::now();
-        for (std::size_t i = 0; i < waiting_ranks_.size(); ++i)
-            if ((waits_[i + 1].revents & ~POLLOUT) != 0) read(waiting_ranks_[i], now);
-        state_.count_votes();
-    }
+    void read_ready();
 
     /// Other signs of life of ranks whose frames are overdue: they may wait in a queue behind
     /// messages, or for a lost packet to be sent again.
-    void look_at_silent(time_point now) {
-        for (std::size_t rank = 0; rank < sockets_.size(); ++rank) {
-            const int peer = static_cast<int>(rank);
-            if (!sockets_[rank] || !state_.is_overdue(peer, now)) continue;
-            state_.observe(peer, path_of(sockets_[rank]->handle(), data_[rank]), now);
-            note_delay(peer);
-        }
-    }
+    void look_at_silent(time_point now);
 
     /// Messages of this rank that do not arrive at one that gives signs of life: each connection
     /// may be cut alone, as by packets that are too large for a link on the way.
-    void look_for_stalls(time_point now) {
-        const duration limit = stalled_after * state_.options().silence();
-        if (limit <= duration::zero()) return;
-        const duration present = state_.counted(now);
-        for (std::size_t rank = 0; rank < data_.size(); ++rank) {
-            const int peer = static_cast<int>(rank);
-            if (!data_[rank] || state_.of(peer) != membership::standing::alive) continue;
-            const whole_tcp_info data = tcp_info_of(*data_[rank]);
-            const auto stalled = sent_[rank].stalls(
-                {data.bytes_acked, data.unacked, data.retransmits}, present, limit);
-            if (!stalled || state_.is_overdue(peer, now)) continue;
-            std::string text =
-                "it gives signs of life, but acknowledged nothing on the connection for messages "
-                "from rank " +
-                std::to_string(state_.rank()) + " for ";
-            append_seconds(text, *stalled);
-            text += ", though these were sent " + std::to_string(data.retransmits + 1u) +
-                    " times, in packets of up to " + std::to_string(data.snd_mss) +
-                    " bytes: a link between the two may drop large packets (MTU), or a firewall "
-                    "this connection";
-            state_.fail(peer, std::move(text));
-        }
-    }
+    void look_for_stalls(time_point now);
 
     /// Notes once, and again where it grows, that more silence than dead_after is accepted.
-    void note_delay(int peer) {
-        const liveness& life = state_.life_of(peer);
-        if (life.settles(state_.options())) return;
-        const duration delay = life.delay(), limit = life.limit(state_.options());
-        if (delay == duration::zero() || limit < noted_limit_ + noted_limit_ / 4) return;
-        noted_limit_ = limit;
-        std::string text = "accepts ";
-        append_seconds(text, limit);
-        text += " without a sign of life of rank " + std::to_string(peer) +
-                ", more than tcp_options::dead_after: the measured delay is ";
-        append_seconds(text, delay);
-        noted_ = std::move(text);
-        has_noted_.store(true);
-    }
+    void note_delay(int peer);
 
     bool is_crowded() const noexcept { return sockets_.size() > tcp_socket::crowd; }
 
-    bool has_output(std::size_t rank) noexcept {
-        return !state_.stream(static_cast<int>(rank)).output().empty();
-    }
+    bool has_output(std::size_t rank) noexcept;
 
-    void read(std::size_t rank, time_point now) {
-        if (!sockets_[rank]) return;
-        const int peer = static_cast<int>(rank);
-        for (int turns = 0; turns < 16; ++turns) {
-            const mutable_byte_view room = room_;
-            const moved got = sockets_[rank]->read(std::span(&room, 1));
-            if (got.bytes > 0) {
-                state_.received(peer, mutable_byte_view(room_).first(got.bytes), now);
-            } else {
-                if (got.closed) {
-                    state_.closed(peer, got.altered ? altered(got.why, state_.rank()) : got.why);
-                    sockets_[rank].reset();
-                }
-                return;
-            }
-        }
-        has_more_ = true;  // a secure session may hold what poll(2) does not see
-    }
+    void read(std::size_t rank, time_point now);
 
-    void flush() noexcept {
-        for (std::size_t rank = 0; rank < sockets_.size(); ++rank) {
-            if (!sockets_[rank]) continue;
-            control_stream& stream = state_.stream(static_cast<int>(rank));
-            while (!stream.output().empty()) {
-                const byte_view all = stream.output();
-                const moved sent = sockets_[rank]->write(std::span(&all, 1));
-                if (sent.bytes == 0) break;  // that it is closed is read, with what came before
-                stream.written(sent.bytes);
-            }
-        }
-    }
+    void flush() noexcept;
 
-    void after_change() {
-        flush();
-        const std::uint64_t version = state_.version();
-        if (version == seen_) return;
-        seen_ = version;
-        if (state_.first_failure()) failed_.store(true, std::memory_order_release);
-        news_.fetch_add(1, std::memory_order_release);
-        to_user_->ring();
-    }
+    void after_change();
 
     std::mutex mutex_;
     membership state_;
@@ -453,3 +185,7 @@ private:
 };
 
 }  // namespace sotto::detail::net
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/detail/tcp/tcp_control.ipp"
+#endif

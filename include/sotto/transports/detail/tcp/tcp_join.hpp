@@ -4,33 +4,20 @@
 
 #include <poll.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "sotto/core/bytes.hpp"
-#include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
-#include "sotto/core/describe.hpp"
-#include "sotto/core/errors.hpp"
-#include "sotto/core/result.hpp"
-#include "sotto/transports/detail/messaging/handshake.hpp"
-#include "sotto/transports/detail/tcp/tcp_address.hpp"
 #include "sotto/transports/detail/tcp/tcp_connections.hpp"
 #include "sotto/transports/detail/tcp/tcp_greeter.hpp"
-#include "sotto/transports/detail/tcp/tcp_listener.hpp"
 #include "sotto/transports/detail/tcp/tcp_opening.hpp"
 #include "sotto/transports/tcp_options.hpp"
 #include "sotto/transports/detail/tcp/tcp_rendezvous.hpp"
 #include "sotto/wire/detail/protocols/hello.hpp"
-#include "sotto/wire/detail/protocols/rank_table.hpp"
 #include "sotto/wire/detail/protocols/word.hpp"
 
 namespace sotto::detail::net {
@@ -54,250 +41,59 @@ class tcp_join : public tcp_greeter {
 
 public:
     /// `ask`: finds the addresses of names.
-    tcp_join(tcp_context context, const tcp_options& options, resolver ask = ask_system)
-        : tcp_greeter(std::move(context), options, std::move(ask)), met_(options) {
-        const auto count = static_cast<std::size_t>(options.size);
-        made_.control.resize(count);
-        made_.data.resize(count);
-        made_.incarnations.resize(count);
-        made_.incarnations[index(options_.rank)] = incarnation_;
-        places_.resize(count);
-        ready_.resize(count);
-    }
+    tcp_join(tcp_context context, const tcp_options& options, resolver ask = ask_system);
 
-    tcp_connections run() {
-        begin_meeting();
-        if (options_.size == 1) return std::move(made_);
-        if (options_.rank == 0) {
-            listen();
-            ready_[0] = true;
-            if (!options_.security) listener_.warn_of_strangers();
-        } else {
-            meeting_ = begin_search();
-            greet(meeting_, 0, rendezvous);
-        }
-        while (!released_) {
-            waits_.clear();
-            const duration most = met_.add_waits(waits_);
-            const time_point until =
-                (std::min)({add_waits(waits_), deadline_.next_look(), now() + most});
-            wait_for_any(waits_, until - now());
-            advance();
-            met_.tick();
-            while (auto came = met_.next()) hear(*came);
-            if (released_) break;
-            if (const auto silent = met_.first_silent()) lose(silent->first, silent->second);
-            options_.rank == 0 ? lead() : follow();
-            if (!released_ && deadline_.passed(now())) give_up();
-        }
-        return std::move(made_);
-    }
+    tcp_connections run();
 
 private:
     // One connection
 
     /// Whether the connection is one that this rank waits for.
-    wire::word admit(const wire::hello& said, wire::word answer) override {
-        const int peer = static_cast<int>(said.rank);
-        const bool meets = said.purpose == rendezvous;
-        if (peer <= options_.rank || meets != (options_.rank == 0 && said.purpose != data))
-            answer.why = wire::refusal::unexpected;
-        const std::uint64_t known = made_.incarnations[said.rank];
-        const auto& place = said.purpose == data ? made_.data : made_.control;
-        const bool taken = meets ? known != 0 : place[said.rank] != nullptr;
-        if (taken || (known != 0 && known != said.incarnation))
-            answer.why = wire::refusal::duplicate;
-        return answer;
-    }
+    wire::word admit(const wire::hello& said, wire::word answer) override;
 
-    bool met(tcp_opening& o, const wire::hello& said) override {
-        made_.incarnations[index(o.peer)] = said.incarnation;
-        if (o.purpose == rendezvous) {
-            places_[index(o.peer)] = said.listens;
-            met_.add(o.peer, o.taken_over(), o.output());
-            return false;
-        }
-        if (o.flush() || o.has_output()) return false;  // it will try again
-        place_of(o) = o.taken_over();
-        return false;
-    }
+    bool met(tcp_opening& o, const wire::hello& said) override;
 
     void turned_away(const std::string& why) override { turned_away_ = why; }
 
-    bool unanswered(tcp_opening& o) override {
-        if (o.purpose == rendezvous) tries_.unanswered("no process answered there");
-        look_elsewhere(o);
-        try_again(o);
-        return true;
-    }
+    bool unanswered(tcp_opening& o) override;
 
-    bool answered(tcp_opening& o, const wire::word& said) override {
-        if (said.what == saying::refused) be_refused(said);
-        std::uint64_t& known = made_.incarnations[index(o.peer)];
-        require_welcome(said, o.peer, known, described(o.place()));
-        known = said.incarnation;
-        if (o.purpose == rendezvous) {
-            meeting_ = o.place();
-            own_address_ = o.socket()->local_address();
-            met_.add(o.peer, o.taken_over(), {});
-            if (!shortage_.empty()) {
-                tell({.what = saying::lacks, .ours = static_cast<std::uint64_t>(options_.rank)});
-                require_descriptors();
-            }
-            // From here on rank 0 says how it goes; it waits for others, and then for connections.
-            deadline_ = deadline(now(), 3 * options_.join + options_.dead_after);
-            return false;
-        }
-        place_of(o) = o.taken_over();
-        return false;
-    }
+    bool answered(tcp_opening& o, const wire::word& said) override;
 
     bool heard(tcp_opening&, const bytes&) override { return false; }  // met_ has all that are
 
-    bool lost(tcp_opening& o, const std::string& how) override {
-        if (o.purpose == rendezvous) note_ended(o, how);
-        look_elsewhere(o);
-        try_again(o);
-        return true;
-    }
+    bool lost(tcp_opening& o, const std::string& how) override;
 
     /// Rank 0 did not answer where it was looked for.
-    void look_elsewhere(tcp_opening& o) {
-        if (o.purpose != rendezvous) return;
-        meeting_ = leader_.after(o.place(), now());
-        o.look_at(meeting_);
-    }
+    void look_elsewhere(tcp_opening& o);
 
-    [[noreturn]] void be_refused(const wire::word& said) const {
-        require_sockets(openings_, made_.lacking(options_.rank), options_);
-        raise(said, options_.rank, options_.job);
-    }
+    [[noreturn]] void be_refused(const wire::word& said) const;
 
-    std::unique_ptr<tcp_socket>& place_of(const tcp_opening& o) noexcept {
-        return (o.purpose == data ? made_.data : made_.control)[index(o.peer)];
-    }
+    std::unique_ptr<tcp_socket>& place_of(const tcp_opening& o) noexcept;
 
     // What those say that are met
 
-    void hear(const tcp_rendezvous::arrival& came) {
-        if (came.why) {
-            if (releases_) return;  // it has all it needs: how it ended is the job's to find out
-            if (came.malformed_by && options_.rank != 0)
-                throw malformed("tcp: a word of " + described(meeting_), *came.malformed_by);
-            lose(came.peer, *came.why);
-        }
-        if (came.said.what == saying::refused) be_refused(came.said);
-        options_.rank == 0 ? hear_follower(came) : hear_leader(came);
-    }
+    void hear(const tcp_rendezvous::arrival& came);
 
-    void hear_leader(const tcp_rendezvous::arrival& came) {
-        if (came.said.what == saying::table) meet_all(came.table);
-        if (came.said.what != saying::go) return;
-        made_.control[0] = met_.take(0);
-        released_ = true;
-    }
+    void hear_leader(const tcp_rendezvous::arrival& came);
 
-    void meet_all(const bytes& table) {
-        const auto places = wire::read_rank_table(table, index(options_.size));
-        if (!places) throw malformed("tcp: the table of ranks that rank 0 sent", places.why());
-        greet(meeting_, 0, data);
-        for (int lower = 1; lower < options_.rank; ++lower) {
-            const endpoint there = on_link_of(from_wire((*places)[index(lower)]), own_address_);
-            require_private(options_, there.address(),
-                            "the address of rank " + std::to_string(lower));
-            for (const auto purpose : {control, data}) greet(there, lower, purpose);
-        }
-        connects_.emplace(now(), options_.join);
-    }
+    void meet_all(const bytes& table);
 
-    void hear_follower(const tcp_rendezvous::arrival& came) {
-        if (came.said.what == saying::ready) ready_[index(came.peer)] = true;
-        const auto lacking = static_cast<int>(came.said.ours);
-        if (came.said.what == saying::lacks && lacking == came.peer)
-            lose(came.peer,
-                 "it can open too few descriptors for the job; its own error says how many");
-        if (came.said.what == saying::lacks && came.said.ours < places_.size())
-            lose(lacking, "rank " + std::to_string(came.peer) + " could not connect to it within " +
-                              limit_of_join(options_));
-    }
+    void hear_follower(const tcp_rendezvous::arrival& came);
 
     // All together
 
     /// Rank 0.
-    void lead() {
-        if (!all_met_) {
-            if (met_.size() < places_.size() - 1) return;
-            met_.say({.what = saying::table}, wire::written_rank_table(places_));
-            all_met_ = true;
-            // Longer than the others try to connect, so that they say to whom they could not.
-            deadline_ = deadline(now(), 2 * options_.join);
-        }
-        const bool all_ready = std::find(ready_.begin(), ready_.end(), false) == ready_.end();
-        if (!all_ready || made_.lacking(options_.rank)) return;
-        // From here on the ranks that listen to a lost rank find it, as in the job.
-        releases_ = true;
-        released_ = met_.release([&](int peer, std::unique_ptr<tcp_socket> socket) {
-            made_.control[index(peer)] = std::move(socket);
-        });
-    }
+    void lead();
 
     /// The others.
-    void follow() {
-        if (said_ready_ || !connects_) return;
-        const std::optional<int> lacks = made_.lacking(options_.rank);
-        if (lacks && !connects_->passed(now())) return;
-        require_sockets(openings_, lacks, options_);
-        wire::word word{.what = lacks ? saying::lacks : saying::ready};
-        if (lacks) word.ours = static_cast<std::uint64_t>(*lacks);
-        met_.say(word);
-        said_ready_ = !lacks;
-        if (lacks) connects_.emplace(now(), options_.join);  // rank 0 has the word until then
-    }
+    void follow();
 
     /// A rank that had come is gone. All that there are hear it from rank 0.
-    [[noreturn]] void lose(int rank, const std::string& how) {
-        if (options_.rank == 0)
-            tell({.what = saying::refused,
-                  .why = wire::refusal::lost,
-                  .ours = static_cast<std::uint64_t>(rank)});
-        throw peer_failure(rank, how, {.phase = "rendezvous"});
-    }
+    [[noreturn]] void lose(int rank, const std::string& how);
 
-    void tell(const wire::word& word) {
-        met_.say(word);
-        close_when_heard(met_.take_all(), std::chrono::milliseconds(500));
-    }
+    void tell(const wire::word& word);
 
-    [[noreturn]] void give_up() {
-        if (options_.rank != 0) {
-            const std::string where = options_.address + " port " + std::to_string(options_.port);
-            for (const tcp_opening& o : openings_)
-                if (o.at == stage::welcome_due && o.purpose == rendezvous)
-                    tries_.not_greeted("it was let in and not greeted" + why_not_greeted(options_));
-            require_descriptors();
-            throw error(errc::timed_out, "tcp: rank " + std::to_string(options_.rank) +
-                                             " waited for rank 0 at " + where + " (" +
-                                             meeting_.address().to_string() + ") for " +
-                                             limit_of_join(options_) + tries_.described());
-        }
-        if (all_met_)
-            for (int rank = 1; rank < options_.size; ++rank)
-                if (!ready_[index(rank)] || !made_.data[index(rank)])
-                    lose(rank,
-                         "it did not connect to all others within " + limit_of_join(options_));
-        const std::vector<int> absent = made_.absent();
-        tell({.what = saying::refused,
-              .why = wire::refusal::absent,
-              .ours = static_cast<std::uint64_t>(absent.front()),
-              .theirs = absent.size()});
-        raise_absence(absent, "tcp: " + std::to_string(absent.size()) + " of " +
-                                  std::to_string(options_.size) + " ranks did not come (" +
-                                  listed(absent) + ") to rank 0 at " +
-                                  described(listener_.place()) + " within " +
-                                  limit_of_join(options_) +
-                                  (turned_away_.empty() ? "" : "; turned away: " + turned_away_) +
-                                  strangers_.described(options_));
-    }
+    [[noreturn]] void give_up();
 
     endpoint meeting_;               // where rank 0 is
     asio::ip::address own_address_;  // by which this rank reaches it
@@ -315,3 +111,7 @@ private:
 };
 
 }  // namespace sotto::detail::net
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/detail/tcp/tcp_join.ipp"
+#endif

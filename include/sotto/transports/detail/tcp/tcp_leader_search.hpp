@@ -2,17 +2,13 @@
 
 #include "sotto/transports/detail/tcp/tcp_socket.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <iterator>
-#include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
-#include "sotto/transports/detail/tcp/tcp_address.hpp"
 #include "sotto/transports/tcp_options.hpp"
 #include "sotto/transports/detail/tcp/tcp_resolver.hpp"
 
@@ -27,33 +23,13 @@ public:
 
     /// The first address.
     ///   errors  as find_leader
-    asio::ip::tcp::endpoint begin(deadline& limit) {
-        const auto found = find_leader(*options_, limit, ask_);
-        require_private(*options_, found, "address");
-        asked_at_ = std::chrono::steady_clock::now();
-        is_name_ = !literal_address(options_->address);
-        addresses_ = {found};
-        return at(found);
-    }
+    asio::ip::tcp::endpoint begin(deadline& limit);
 
     /// Where to look until rank 0 answers: `tried`, while that is still one of its addresses.
-    asio::ip::tcp::endpoint look(const asio::ip::tcp::endpoint& tried, time_point now) {
-        if (!is_name_) return tried;
-        if (const auto found = lookup_.take()) learn(*found);
-        if (now - asked_at_ >= pause) {
-            asked_at_ = now;
-            lookup_.ask(ask_, options_->address);
-        }
-        return place_of(tried) == addresses_.end() ? at(addresses_.front()) : tried;
-    }
+    asio::ip::tcp::endpoint look(const asio::ip::tcp::endpoint& tried, time_point now);
 
     /// Where to look next, after an attempt at `tried` had no answer.
-    asio::ip::tcp::endpoint after(const asio::ip::tcp::endpoint& tried, time_point now) {
-        const asio::ip::tcp::endpoint place = look(tried, now);
-        if (!is_name_ || place != tried) return place;
-        const auto next = std::next(place_of(tried));
-        return at(next == addresses_.end() ? addresses_.front() : *next);
-    }
+    asio::ip::tcp::endpoint after(const asio::ip::tcp::endpoint& tried, time_point now);
 
     /// Whether a question is open.
     bool waits() const noexcept { return lookup_.waits(); }
@@ -61,24 +37,12 @@ public:
 private:
     static constexpr duration pause = std::chrono::seconds(1);  // between two questions
 
-    asio::ip::tcp::endpoint at(const asio::ip::address& address) const {
-        return {address, options_->port};
-    }
+    asio::ip::tcp::endpoint at(const asio::ip::address& address) const;
     std::vector<asio::ip::address>::const_iterator place_of(
-        const asio::ip::tcp::endpoint& tried) const {
-        return std::find(addresses_.begin(), addresses_.end(), tried.address());
-    }
+        const asio::ip::tcp::endpoint& tried) const;
 
     /// Takes over what may be used; an answer without any changes nothing.
-    void learn(const resolved& found) {
-        const bool on_this_machine = is_no_host_name(options_->address);
-        std::vector<asio::ip::address> usable;
-        for (const asio::ip::address& each : found.addresses)
-            if (const auto address = unmapped(each);
-                is_private(*options_, address) && (on_this_machine || !address.is_loopback()))
-                usable.push_back(address);
-        if (!usable.empty()) addresses_ = std::move(usable);
-    }
+    void learn(const resolved& found);
 
     const tcp_options* options_;
     resolver ask_;
@@ -89,3 +53,7 @@ private:
 };
 
 }  // namespace sotto::detail::net
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/detail/tcp/tcp_leader_search.ipp"
+#endif

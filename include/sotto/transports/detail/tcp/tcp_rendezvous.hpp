@@ -4,7 +4,6 @@
 
 #include <poll.h>
 
-#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -23,13 +22,10 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/core/detail/processes/owner_process.hpp"
 #include "sotto/core/result.hpp"
-#include "sotto/core/detail/processes/thread.hpp"
 #include "sotto/transports/detail/messaging/liveness.hpp"
 #include "sotto/transports/tcp_options.hpp"
-#include "sotto/wire/detail/protocols/rank_table.hpp"
 #include "sotto/wire/detail/protocols/word.hpp"
 
 namespace sotto::detail::net {
@@ -51,74 +47,25 @@ public:
         std::optional<fault> malformed_by{};  // because of what it sent
     };
 
-    explicit tcp_rendezvous(const tcp_options& options)
-        : own_(static_cast<std::uint32_t>(options.rank)),
-          table_bytes_(wire::rank_table_bytes(static_cast<std::size_t>(options.size))),
-          is_crowded_(static_cast<std::size_t>(options.size) > tcp_socket::crowd),
-          // A rank may be busy with others before it has read that it is welcome.
-          options_{options.heartbeat, options.dead_after,
-                   (std::max)(options.join, options.dead_after), "tcp"},
-          clock_(now(), (options.dead_after / 2 + options.heartbeat) / 4) {}
+    explicit tcp_rendezvous(const tcp_options& options);
     tcp_rendezvous(const tcp_rendezvous&) = delete;
     tcp_rendezvous& operator=(const tcp_rendezvous&) = delete;
     ~tcp_rendezvous() { stop(); }
 
     /// Both ends have greeted each other. `output`: what is still to be written.
-    void add(int peer, std::unique_ptr<tcp_socket> socket, byte_view output) {
-        {
-            const std::lock_guard lock(mutex_);
-            socket->resend_steadily();
-            line& made = lines_[peer];
-            made.socket = std::move(socket);
-            made.out.assign(output.begin(), output.end());
-            made.life = liveness(clock_.at(now()));
-            say(made, {.what = wire::saying::alive});
-            flush(made);
-        }
-        start();
-    }
+    void add(int peer, std::unique_ptr<tcp_socket> socket, byte_view output);
 
     /// Ranks that are met.
-    std::size_t size() const {
-        const std::lock_guard lock(mutex_);
-        return lines_.size();
-    }
+    std::size_t size() const;
 
     /// Says a word to all, and what follows it.
-    void say(const wire::word& what, byte_view behind = {}) {
-        const std::lock_guard lock(mutex_);
-        // Behind these words the receiver expects frames of the job.
-        if (what.what == wire::saying::ready) shows_life_ = false;
-        for (auto& [peer, l] : lines_) {
-            say(l, what);
-            l.out.insert(l.out.end(), behind.begin(), behind.end());
-            flush(l);
-        }
-    }
+    void say(const wire::word& what, byte_view behind = {});
 
     /// The next thing that came.
-    std::optional<arrival> next() {
-        const std::lock_guard lock(mutex_);
-        if (arrivals_.empty()) receive();
-        if (arrivals_.empty()) return std::nullopt;
-        arrival first = std::move(arrivals_.front());
-        arrivals_.pop_front();
-        return first;
-    }
+    std::optional<arrival> next();
 
     /// A rank that is lost because it gives no sign of life, and why. One that is ready gives none.
-    std::optional<std::pair<int, std::string>> first_silent() {
-        const std::lock_guard lock(mutex_);
-        receive();
-        const duration present = clock_.at(now());
-        for (auto& [peer, l] : lines_) {
-            if (l.has_ended || l.is_ready) continue;
-            if (l.life.is_overdue(present, options_))
-                l.life.observe(path_of(l.socket->handle()), present);
-            if (l.life.is_lost(present, options_)) return std::pair(peer, l.life.cause(options_));
-        }
-        return std::nullopt;
-    }
+    std::optional<std::pair<int, std::string>> first_silent();
 
     /// Lets all ranks begin; those to which that is written leave with their connection, which
     /// carries frames from then on. Returns whether all have left.
@@ -141,39 +88,17 @@ public:
     }
 
     /// The connection to a rank that let this one begin.
-    std::unique_ptr<tcp_socket> take(int peer) {
-        const std::lock_guard lock(mutex_);
-        return std::move(lines_.extract(peer).mapped().socket);
-    }
+    std::unique_ptr<tcp_socket> take(int peer);
 
     /// All connections, to end them.
-    std::vector<std::unique_ptr<tcp_socket>> take_all() {
-        const std::lock_guard lock(mutex_);
-        std::vector<std::unique_ptr<tcp_socket>> all;
-        for (auto& [peer, l] : std::exchange(lines_, {})) all.push_back(std::move(l.socket));
-        return all;
-    }
+    std::vector<std::unique_ptr<tcp_socket>> take_all();
 
     /// Adds what is to be waited for; returns how long at most. The thread may have been there
     /// first, and in a crowd it is that alone which receives signs of life.
-    duration add_waits(std::vector<pollfd>& waits) const {
-        const std::lock_guard lock(mutex_);
-        if (!arrivals_.empty()) return duration::zero();
-        for (const auto& [peer, l] : lines_) {
-            const bool writes = !l.out.empty(), is_calm = is_crowded_ || l.has_gone;
-            if (l.has_ended || (l.has_gone && !writes)) continue;
-            waits.push_back({l.socket->handle(),
-                             is_calm ? l.socket->calm_interest(writes) : l.socket->interest(writes),
-                             0});
-        }
-        return is_crowded_ ? options_.heartbeat / 4 : options_.heartbeat;
-    }
+    duration add_waits(std::vector<pollfd>& waits) const;
 
     /// Shows that this rank lives, where that is due, and receives what came.
-    void tick() {
-        const std::lock_guard lock(mutex_);
-        show_life();
-    }
+    void tick();
 
 private:
     struct line {
@@ -188,117 +113,30 @@ private:
 
     static time_point now() noexcept { return std::chrono::steady_clock::now(); }
 
-    void start() {
-        const bool runs = thread_.is_of_this_process() && thread_->joinable();
-        if (runs || has_no_thread_) return;
-        try {
-            thread_ = start_thread("tcp: the thread for signs of life", [this] { run(); });
-        } catch (const error&) {  // the job needs one later, and says so
-            has_no_thread_ = true;
-        }
-    }
+    void start();
 
     /// A child of fork() has no such thread, which may have held the mutex.
-    void stop() noexcept {
-        if (!thread_.is_of_this_process()) return;
-        {
-            const std::lock_guard lock(mutex_);
-            stopping_ = true;
-        }
-        stopped_->notify_all();
-        if (thread_->joinable()) thread_->join();
-    }
+    void stop() noexcept;
 
-    void run() noexcept {
-        std::unique_lock lock(mutex_);
-        while (!stopping_) {
-            try {
-                show_life();
-            } catch (...) {  // no memory: others see the silence
-            }
-            stopped_->wait_until(lock, shown_ + options_.heartbeat);
-        }
-    }
+    void run() noexcept;
 
     // All of these require the mutex.
 
-    void show_life() {
-        const time_point present = now();
-        const bool is_due = present - shown_ >= options_.heartbeat;
-        if (is_due) shown_ = present;
-        (void)clock_.at(present);
-        receive();
-        if (!is_due) return;
-        for (auto& [peer, l] : lines_) {
-            if (shows_life_) say(l, {.what = wire::saying::alive});
-            flush(l);
-        }
-    }
+    void show_life();
 
-    void say(line& to, wire::word what) const {
-        what.rank = own_;
-        const auto written = wire::written_word(what);
-        to.out.insert(to.out.end(), written.begin(), written.end());
-    }
+    void say(line& to, wire::word what) const;
 
-    void flush(line& to) {
-        while (!to.has_ended && !to.out.empty()) {
-            const byte_view all = to.out;
-            const moved sent = to.socket->write(std::span(&all, 1));
-            if (sent.bytes == 0) return;  // that it is closed is read, behind what came before
-            to.out.erase(to.out.begin(), to.out.begin() + static_cast<std::ptrdiff_t>(sent.bytes));
-        }
-    }
+    void flush(line& to);
 
-    void receive() {
-        for (auto& [peer, l] : lines_) {
-            while (!l.has_ended && !l.has_gone && read(peer, l)) {}
-            flush(l);
-        }
-    }
+    void receive();
 
     /// Reads up to the end of what is due next, and no byte of what follows; whether that came.
-    bool read(int peer, line& from) {
-        const std::size_t due = from.table_due ? table_bytes_ : wire::word_bytes;
-        const std::size_t had = from.in.size();
-        from.in.resize(due);
-        const mutable_byte_view rest = mutable_byte_view(from.in).subspan(had);
-        const moved got = from.socket->read(std::span(&rest, 1));
-        from.in.resize(had + got.bytes);
-        if (got.bytes > 0) from.life.heard(clock_.at(now()));
-        if (from.in.size() == due) return take(peer, from, std::exchange(from.in, {}));
-        if (got.closed) end(from, {.peer = peer, .why = got.why});
-        return false;
-    }
+    bool read(int peer, line& from);
 
     /// What came is whole. Returns whether more may come.
-    bool take(int peer, line& from, bytes whole) {
-        if (from.table_due) {
-            const wire::word said = *std::exchange(from.table_due, std::nullopt);
-            arrivals_.push_back({.peer = peer, .said = said, .table = std::move(whole)});
-            return true;
-        }
-        const result<wire::word> said = wire::read_word(whole.data());
-        if (!said) {
-            end(from, {.peer = peer,
-                       .why = "it sent what is no word: " + said.why().text(),
-                       .malformed_by = said.why()});
-            return false;
-        }
-        if (said->what == wire::saying::table && own_ != 0) {
-            from.table_due = *said;
-            return true;
-        }
-        if (said->what == wire::saying::ready) from.is_ready = true;
-        if (said->what == wire::saying::go && own_ != 0) from.has_gone = true;
-        if (said->what != wire::saying::alive) arrivals_.push_back({.peer = peer, .said = *said});
-        return !from.has_gone;
-    }
+    bool take(int peer, line& from, bytes whole);
 
-    void end(line& of, arrival last) {
-        of.has_ended = true;
-        arrivals_.push_back(std::move(last));
-    }
+    void end(line& of, arrival last);
 
     std::uint32_t own_;
     std::size_t table_bytes_;
@@ -317,3 +155,7 @@ private:
 };
 
 }  // namespace sotto::detail::net
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/detail/tcp/tcp_rendezvous.ipp"
+#endif

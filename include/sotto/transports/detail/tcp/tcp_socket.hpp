@@ -1,29 +1,20 @@
 #pragma once
 
 // Boost.Asio of 1.74 to 1.81 uses std::exchange without this under g++ 12.
-#include <utility>
 
-#include <linux/sockios.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <time.h>
 
-#include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "sotto/core/bytes.hpp"
@@ -51,24 +42,11 @@ static_assert(offsetof(whole_tcp_info, rtt) == 68 && offsetof(whole_tcp_info, by
               offsetof(whole_tcp_info, data_segs_in) == 152);
 
 /// What the system knows of a connection; zeros where it does not say.
-inline whole_tcp_info tcp_info_of(int handle) noexcept {
-    whole_tcp_info known{};
-    socklen_t size = sizeof known;
-    if (::getsockopt(handle, IPPROTO_TCP, TCP_INFO, &known, &size) != 0) return {};
-    return known;
-}
+whole_tcp_info tcp_info_of(int handle) noexcept;
 
 /// What the system knows of the connections to a rank: one for words, and one for messages where it
 /// has a descriptor.
-inline path_facts path_of(int words, std::optional<int> messages = {}) noexcept {
-    using microseconds = std::chrono::microseconds;
-    const whole_tcp_info one = tcp_info_of(words);
-    const whole_tcp_info other = messages ? tcp_info_of(*messages) : whole_tcp_info{};
-    return {.segments = std::uint64_t{one.data_segs_in} + other.data_segs_in,
-            .round_trip = microseconds((std::max)(one.rtt, other.rtt)),
-            .retransmission = microseconds(one.retransmits > 0 ? one.rto : 0),
-            .is_acknowledged = one.unacked == 0};
-}
+path_facts path_of(int words, std::optional<int> messages = {}) noexcept;
 
 enum class connecting_state : unsigned char { under_way, connected, refused };
 
@@ -77,9 +55,7 @@ enum class connecting_state : unsigned char { under_way, connected, refused };
 using tcp_context = std::shared_ptr<asio::io_context>;
 
 /// The protocol of an address that the system reports for a socket.
-inline asio::ip::tcp protocol_of(int family) noexcept {
-    return family == AF_INET6 ? asio::ip::tcp::v6() : asio::ip::tcp::v4();
-}
+asio::ip::tcp protocol_of(int family) noexcept;
 
 /// A connection that never blocks.
 class tcp_socket {
@@ -87,147 +63,64 @@ public:
     /// Takes over a socket that the system opened.
     ///   errors  `why`: the context has no room for it; it is closed then
     tcp_socket(tcp_context context, descriptor opened, asio::ip::tcp protocol,
-               boost::system::error_code& why)
-        : context_(std::move(context)), socket_(*context_) {
-        buffers_in_.reserve(pieces_max);  // reading and writing take no memory
-        buffers_out_.reserve(pieces_max);
-        socket_.assign(protocol, opened.handle(), why);
-        if (why) return;
-        (void)opened.release();
-        boost::system::error_code ignored;
-        socket_.non_blocking(true, ignored);
-        socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-    }
+               boost::system::error_code& why);
 
     int handle() { return socket_.native_handle(); }
     bool is_open() const noexcept { return socket_.is_open(); }
 
-    void start_connecting(const asio::ip::tcp::endpoint& to) {
-        if (::connect(handle(), to.data(), static_cast<socklen_t>(to.size())) != 0 &&
-            errno != EINPROGRESS)
-            refused_ = true;
-    }
+    void start_connecting(const asio::ip::tcp::endpoint& to);
 
-    connecting_state connecting() {
-        if (refused_) return connecting_state::refused;
-        pollfd ready{handle(), POLLOUT, 0};
-        if (::poll(&ready, 1, 0) == 0) return connecting_state::under_way;
-        int why = 0;
-        socklen_t size = sizeof why;
-        ::getsockopt(handle(), SOL_SOCKET, SO_ERROR, &why, &size);
-        return why == 0 && !to_itself() ? connecting_state::connected : connecting_state::refused;
-    }
+    connecting_state connecting();
 
     /// For messages between processes of one machine. Nothing is congested there, and a congestion
     /// control that paces what it sends (BBR) would halve the rate.
-    void hurry_within_machine() noexcept {
-        boost::system::error_code why;
-        const auto here = socket_.local_endpoint(why).address();
-        if (why || here != socket_.remote_endpoint(why).address() || why) return;
-        ::setsockopt(handle(), IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
-    }
+    void hurry_within_machine() noexcept;
 
     /// For signs of life. What was lost is sent again after a constant time at first, and not each
     /// time after twice as long: else a link that was down for 1.6 s is used again after 3 s.
-    void resend_steadily() noexcept {
-        const int yes = 1;
-        ::setsockopt(handle(), IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, &yes, sizeof yes);
-    }
+    void resend_steadily() noexcept;
 
-    asio::ip::tcp::endpoint local_place() const {
-        boost::system::error_code ignored;
-        return socket_.local_endpoint(ignored);
-    }
+    asio::ip::tcp::endpoint local_place() const;
     /// Nothing once the connection was reset.
-    std::optional<asio::ip::tcp::endpoint> remote_place() const {
-        boost::system::error_code why;
-        const auto place = socket_.remote_endpoint(why);
-        return why ? std::nullopt : std::optional(place);
-    }
+    std::optional<asio::ip::tcp::endpoint> remote_place() const;
     asio::ip::address local_address() const { return local_place().address(); }
 
     /// From here on all bytes go through it.
-    void secure(std::unique_ptr<detail::net::secure_session> session) noexcept {
-        secret_ = std::move(session);
-    }
+    void secure(std::unique_ptr<detail::net::secure_session> session) noexcept;
     const detail::net::secure_session* secret() const noexcept { return secret_.get(); }
 
     /// What poll(2) is to wait for.
-    short interest(bool has_output) const noexcept {
-        const bool writes = has_output && !(secret_ && secret_->write_waits_for_input());
-        return static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN);
-    }
+    short interest(bool has_output) const noexcept;
 
     /// The same where what comes need not be noticed at once: that the connection ends is. So a
     /// sender does not wake a thread of the receiver, which on a busy machine runs in its place.
-    short calm_interest(bool has_output) const noexcept {
-        return static_cast<short>((interest(has_output) & ~POLLIN) | POLLRDHUP);
-    }
+    short calm_interest(bool has_output) const noexcept;
     /// In a job of more ranks signs of life are received calmly: of 16 one comes every 16 ms.
     static constexpr std::size_t crowd = 16;
 
     /// Fills `into` as far as there are bytes: less than it has room for means that no more were
     /// there, or are to be expected by poll(2).
-    moved read(std::span<const mutable_byte_view> into) {
-        if (secret_) return secret_->read(into);
-        buffers_in_.clear();
-        for (const mutable_byte_view piece : into)
-            if (!piece.empty()) buffers_in_.emplace_back(piece.data(), piece.size());
-        boost::system::error_code why;
-        const std::size_t count = socket_.read_some(buffers_in_, why);
-        return outcome(count, why);
-    }
+    moved read(std::span<const mutable_byte_view> into);
 
-    moved write(std::span<const byte_view> from) {
-        if (secret_) return secret_->write(from);
-        buffers_out_.clear();
-        for (const byte_view piece : from) buffers_out_.emplace_back(piece.data(), piece.size());
-        boost::system::error_code why;
-        const std::size_t count = socket_.write_some(buffers_out_, why);
-        return outcome(count, why);
-    }
+    moved write(std::span<const byte_view> from);
 
     // The end
 
     /// Says that nothing more will come from here.
-    void end_output() noexcept {
-        boost::system::error_code ignored;
-        socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
-    }
+    void end_output() noexcept;
 
     /// After end_output: whether the peer's system has all that was written, or wants none of it.
     /// Drops what came in, so that the peer is not kept from ending its side.
-    bool all_arrived() noexcept {
-        std::array<std::byte, 16384> dropped;
-        boost::system::error_code why;
-        for (int turns = 0; turns < 64 && !why; ++turns)
-            socket_.read_some(asio::buffer(dropped), why);
-        if (why && why != asio::error::would_block && why != asio::error::interrupted) return true;
-        int waiting = 0;
-        return ::ioctl(handle(), SIOCOUTQ, &waiting) != 0 || waiting == 0;
-    }
+    bool all_arrived() noexcept;
 
-    void close() noexcept {
-        boost::system::error_code ignored;
-        socket_.close(ignored);
-    }
+    void close() noexcept;
 
 private:
     /// A port of a range that the system also gives to who connects may be given to this socket
     /// while nobody listens there: it then meets itself.
-    bool to_itself() const {
-        boost::system::error_code ignored;
-        return socket_.local_endpoint(ignored) == socket_.remote_endpoint(ignored);
-    }
+    bool to_itself() const;
 
-    static moved outcome(std::size_t count, const boost::system::error_code& why) {
-        if (!why) return {count};
-        if (why == asio::error::would_block || why == asio::error::try_again ||
-            why == asio::error::interrupted)
-            return {};
-        if (why == asio::error::eof) return {0, true, "it closed the connection"};
-        return {0, true, "the connection broke: " + why.message()};
-    }
+    static moved outcome(std::size_t count, const boost::system::error_code& why);
 
     static constexpr std::size_t pieces_max = 16;
 
@@ -240,13 +133,7 @@ private:
 };
 
 /// poll(2) for at most so long.
-inline void wait_for_any(std::span<pollfd> of, duration most) noexcept {
-    most = (std::max)(most, duration::zero());
-    const timespec time{
-        static_cast<std::time_t>(std::chrono::duration_cast<std::chrono::seconds>(most).count()),
-        static_cast<long>((most % std::chrono::seconds(1)).count())};
-    ::ppoll(of.data(), of.size(), &time, nullptr);
-}
+void wait_for_any(std::span<pollfd> of, duration most) noexcept;
 
 /// Closes connections once all that was written has arrived, so that the last words of a rank that
 /// leaves are heard: a system that closes on bytes it has not sent yet, or not read, may drop them.
@@ -273,9 +160,10 @@ void close_when_heard(std::span<const std::unique_ptr<tcp_socket>> sockets, dura
         if (s) s->close();
 }
 
-inline void close_when_heard(std::span<const std::unique_ptr<tcp_socket>> sockets,
-                             duration most) noexcept {
-    close_when_heard(sockets, most, [] { return true; });
-}
+void close_when_heard(std::span<const std::unique_ptr<tcp_socket>> sockets, duration most) noexcept;
 
 }  // namespace sotto::detail::net
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/transports/detail/tcp/tcp_socket.ipp"
+#endif

@@ -24,7 +24,7 @@ SOTTO_UNFUSED [[gnu::noinline, gnu::flatten]] auto coding_loop_baseline(
 template <class Loop, class... Arguments>
 auto run_coding_loop(const Arguments&... arguments) noexcept {
 #if defined(SOTTO_DISPATCHES)
-    if (sotto::kernels::best_instruction_set() >= kernels::instruction_set::avx2)
+    if (sotto::kernels::best_instruction_set() >= detail::kernels::instruction_set::avx2)
         return coding_loop_avx2<Loop>(arguments...);
 #endif
     return coding_loop_baseline<Loop>(arguments...);

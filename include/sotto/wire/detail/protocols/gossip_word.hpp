@@ -53,9 +53,7 @@ struct gossip_clock {
     double pace = 0.0;       // epochs a step
 
     /// The epoch of another step, by the pace that was agreed on.
-    double epoch_of(std::uint64_t at) const noexcept {
-        return at < step ? epoch : epoch + static_cast<double>(at - step) * pace;
-    }
+    double epoch_of(std::uint64_t at) const noexcept;
     friend bool operator==(const gossip_clock&, const gossip_clock&) = default;
 };
 
@@ -183,3 +181,7 @@ inline result<gossip_word> read_gossip_word(byte_view in) noexcept {
 }  // namespace SOTTO_UNIT
 
 }  // namespace sotto::detail::wire
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/wire/detail/protocols/gossip_word.ipp"
+#endif

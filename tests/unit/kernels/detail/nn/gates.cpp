@@ -1,4 +1,5 @@
 #include "sotto/kernels/detail/nn/gates.hpp"
+#include "sotto/kernels/instruction_set.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,7 +12,7 @@
 #include "support/generators.hpp"
 
 namespace kernels = sotto::kernels;
-using kernels::instruction_set;
+using sotto::detail::kernels::instruction_set;
 using floats = std::vector<float>;
 
 namespace {

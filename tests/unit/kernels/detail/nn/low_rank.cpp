@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/kernels/instruction_set.hpp"
 #include "support/generators.hpp"
 #include "support/lanes.hpp"
 
 namespace kernels = sotto::kernels;
-using kernels::instruction_set;
+using sotto::detail::kernels::instruction_set;
 using sotto::detail::kernels::low_rank_shape;
 using sotto::testing::integer_values;
 using sotto::testing::on_every_set;

@@ -11,11 +11,12 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/kernels/instruction_set.hpp"
 #include "support/generators.hpp"
 #include "support/lanes.hpp"
 
 namespace kernels = sotto::kernels;
-using kernels::instruction_set;
+using sotto::detail::kernels::instruction_set;
 using sotto::testing::on_every_set;
 using sotto::testing::same_values;
 

@@ -1,4 +1,5 @@
 #include "sotto/kernels/detail/nn/shifted_planes.hpp"
+#include "sotto/kernels/instruction_set.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +11,7 @@
 #include "support/generators.hpp"
 
 namespace kernels = sotto::kernels;
-using kernels::instruction_set;
+using sotto::detail::kernels::instruction_set;
 
 namespace {
 

@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "sotto/core/random.hpp"
+#include "sotto/kernels/instruction_set.hpp"
 
 namespace kernels = sotto::kernels;
-using kernels::instruction_set;
+using sotto::detail::kernels::instruction_set;
 
 namespace {
 

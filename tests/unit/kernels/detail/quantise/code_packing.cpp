@@ -9,10 +9,11 @@
 
 #include "sotto/core/random.hpp"
 #include "sotto/kernels/detail/simd/unfused.hpp"
+#include "sotto/kernels/instruction_set.hpp"
 #include "support/lanes.hpp"
 
 namespace kernels = sotto::kernels;
-using kernels::instruction_set;
+using sotto::detail::kernels::instruction_set;
 using sotto::detail::kernels::values_in_group;
 using sotto::testing::on_every_set;
 

@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/kernels/instruction_set.hpp"
 #include "support/generators.hpp"
 #include "support/lanes.hpp"
 
 namespace kernels = sotto::kernels;
-using kernels::instruction_set;
 using sotto::detail::kernels::bytes_of_signs;
+using sotto::detail::kernels::instruction_set;
 using sotto::detail::kernels::sign_means;
 using sotto::testing::any_values;
 using sotto::testing::at_every_length;

@@ -13,11 +13,12 @@
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/random.hpp"
+#include "sotto/kernels/instruction_set.hpp"
 #include "support/generators.hpp"
 #include "support/lanes.hpp"
 
 namespace kernels = sotto::kernels;
-using kernels::instruction_set;
+using sotto::detail::kernels::instruction_set;
 using sotto::detail::kernels::quantisation;
 using sotto::detail::kernels::rounding;
 using sotto::testing::at_every_length;

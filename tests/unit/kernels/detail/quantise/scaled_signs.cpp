@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/kernels/instruction_set.hpp"
 #include "support/lanes.hpp"
 
 namespace kernels = sotto::kernels;
-using kernels::instruction_set;
+using sotto::detail::kernels::instruction_set;
 using sotto::testing::any_values;
 using sotto::testing::at_every_length;
 using sotto::testing::on_every_set;

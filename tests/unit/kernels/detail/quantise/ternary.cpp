@@ -11,11 +11,12 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
+#include "sotto/kernels/instruction_set.hpp"
 #include "support/generators.hpp"
 #include "support/lanes.hpp"
 
 namespace kernels = sotto::kernels;
-using kernels::instruction_set;
+using sotto::detail::kernels::instruction_set;
 using sotto::detail::kernels::ternarisation;
 using sotto::testing::at_every_length;
 using sotto::testing::on_every_set;

@@ -13,7 +13,7 @@
 #include "sotto/kernels/instruction_set.hpp"
 
 namespace kernels = sotto::kernels;
-using kernels::instruction_set;
+using sotto::detail::kernels::instruction_set;
 
 namespace {
 
@@ -65,7 +65,7 @@ void on_every_set(Check check) {
     for (const auto set : {instruction_set::baseline, instruction_set::sse4_2,
                            instruction_set::avx2, instruction_set::avx512}) {
         if (set > kernels::best_instruction_set()) continue;
-        CAPTURE(std::string(kernels::name_of(set)));
+        CAPTURE(std::string(sotto::detail::kernels::name_of(set)));
         check(set, static_cast<std::size_t>(sotto::detail::kernels::lanes_of(set)));
     }
 }

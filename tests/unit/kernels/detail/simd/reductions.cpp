@@ -39,7 +39,7 @@ SOTTO_UNFUSED double plain_sum(std::size_t n, auto&& value) {
 TEST_CASE("sums of squares are added in one order on every set, at every length") {
     using namespace sotto::detail::kernels;
     bool same = true;
-    on_every_set([&](kernels::instruction_set set) {
+    on_every_set([&](sotto::detail::kernels::instruction_set set) {
         at_every_length([&](std::size_t n, std::size_t shift) {
             const auto a = uneven_values(n + shift + 3, n), b = uneven_values(n + shift, n + 1);
             const auto *x = a.data() + shift, *y = b.data() + shift;
@@ -122,7 +122,7 @@ TEST_CASE("is_finite of doubles") {
 }
 
 TEST_CASE("the largest magnitude on every set, at every length and place") {
-    on_every_set([&](kernels::instruction_set set) {
+    on_every_set([&](sotto::detail::kernels::instruction_set set) {
         const auto found = [&](const std::vector<float>& x, std::size_t shift, std::size_t n) {
             // As it is, and at an address that is no float's.
             const auto from = std::as_bytes(std::span(x)).subspan(shift * sizeof(float));

@@ -25,8 +25,8 @@ TEST_CASE("a mirror's other ranks send what this one sends, straight and around 
                 bytes own(size);
                 for (std::size_t i = 0; i < size; ++i) own[i] = std::byte(i * 7 % 251);
                 mirror through(world);
-                detail::collectives::all_gather_v<mirror> gather(
-                    through, in_one_message ? 100 : 600'000, way);
+                detail::collectives::all_gather_v gather(through, in_one_message ? 100 : 600'000,
+                                                         way);
                 for (std::uint64_t round = 1; round <= 2; ++round) {
                     gather.start(own, {0, 0, round});
                     detail::collectives::run(through, gather);

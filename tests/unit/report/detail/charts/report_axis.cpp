@@ -21,17 +21,18 @@ TEST_CASE("ticks are round, few and inside") {
     for (const auto& [low, high] :
          {std::pair(0.0, 1.0), std::pair(0.013, 0.97), std::pair(-3.0, 8.5), std::pair(5.0, 5.0),
           std::pair(0.0, 0.0), std::pair(1e-9, 1e9)}) {
-        const detail::reporting::axis a = detail::reporting::linear_axis(low, high);
+        const sotto::detail::reporting::axis a = sotto::detail::reporting::linear_axis(low, high);
         CHECK(a.ticks.size() >= 2);
         CHECK(a.ticks.size() <= 7);
         CHECK(a.low <= low);
         CHECK(a.high >= high);
         for (std::size_t i = 1; i < a.ticks.size(); ++i) CHECK(a.ticks[i] > a.ticks[i - 1]);
     }
-    const auto plain = [](double v) { return detail::reporting::digits(v, 1); };
+    const auto plain = [](double v) { return sotto::detail::reporting::digits(v, 1); };
     for (const auto& [low, high] :
          {std::pair(1e-3, 1e3), std::pair(0.4, 3.0), std::pair(1.0, 1e12), std::pair(2.0, 2.0)}) {
-        const detail::reporting::axis a = detail::reporting::log_axis(low, high, 10.0, plain);
+        const sotto::detail::reporting::axis a =
+            sotto::detail::reporting::log_axis(low, high, 10.0, plain);
         CHECK(a.ticks.size() >= 2);
         CHECK(a.ticks.size() <= 7);
         CHECK(a.place(low) == doctest::Approx(0.0));
@@ -41,7 +42,7 @@ TEST_CASE("ticks are round, few and inside") {
 }
 
 TEST_CASE("any numbers give an axis: files may hold all of them") {
-    const auto plain = [](double v) { return detail::reporting::digits(v, 1); };
+    const auto plain = [](double v) { return sotto::detail::reporting::digits(v, 1); };
     const double all[] = {5e-324,
                           2e-322,
                           1e-310,
@@ -56,8 +57,8 @@ TEST_CASE("any numbers give an axis: files may hold all of them") {
     for (const double a : all)
         for (const double b : all) {
             for (const auto& [low, high] : {std::pair(a, b), std::pair(-a, b), std::pair(-a, -b)}) {
-                const detail::reporting::axis linear =
-                    detail::reporting::linear_axis(std::min(low, high), std::max(low, high));
+                const sotto::detail::reporting::axis linear =
+                    sotto::detail::reporting::linear_axis(std::min(low, high), std::max(low, high));
                 CHECK(linear.ticks.size() >= 2);
                 CHECK(linear.ticks.size() <= 8);
                 for (const double tick : linear.ticks) {
@@ -69,14 +70,14 @@ TEST_CASE("any numbers give an axis: files may hold all of them") {
                 }
             }
             for (const double base : {4.0, 10.0}) {
-                const detail::reporting::axis log =
-                    detail::reporting::log_axis(std::min(a, b), std::max(a, b), base, plain);
+                const sotto::detail::reporting::axis log =
+                    sotto::detail::reporting::log_axis(std::min(a, b), std::max(a, b), base, plain);
                 CHECK(log.ticks.size() >= 2);
                 CHECK(log.ticks.size() <= 20);
                 for (const double tick : log.ticks) CHECK(std::isfinite(tick));
             }
-            CHECK(detail::reporting::axis_from_zero(b).low == 0.0);
-            CHECK(detail::reporting::axis_from_zero(b).ticks.size() <= 8);
+            CHECK(sotto::detail::reporting::axis_from_zero(b).low == 0.0);
+            CHECK(sotto::detail::reporting::axis_from_zero(b).ticks.size() <= 8);
         }
     for (const auto& [one, two] : {std::pair(5e-324, 2e-322), std::pair(-1e308, 1e308)}) {
         run_log log;
@@ -92,20 +93,20 @@ TEST_CASE("any numbers give an axis: files may hold all of them") {
 }
 
 TEST_CASE("ticks that differ have labels that differ") {
-    const auto differ = [](const detail::reporting::axis& a) {
+    const auto differ = [](const sotto::detail::reporting::axis& a) {
         for (std::size_t i = 1; i < a.ticks.size(); ++i)
             CHECK(a.label(a.ticks[i]) != a.label(a.ticks[i - 1]));
         CHECK(a.ticks.size() >= 2);
     };
     for (const double steps : {1.0, 2.0, 3.0, 4.0, 7.0, 1234.0}) {
-        differ(detail::reporting::counting_axis(steps));
-        for (const double tick : detail::reporting::counting_axis(steps).ticks)
+        differ(sotto::detail::reporting::counting_axis(steps));
+        for (const double tick : sotto::detail::reporting::counting_axis(steps).ticks)
             CHECK(tick == std::round(tick));
     }
     for (const auto& [low, high] :
          {std::pair(0.0, 1.0), std::pair(0.97, 0.98), std::pair(0.9701, 0.9702),
           std::pair(0.5, 0.5), std::pair(0.0, 0.0), std::pair(1.0, 1.0), std::pair(0.99999, 1.0)}) {
-        const detail::reporting::axis a = detail::reporting::share_axis(low, high);
+        const sotto::detail::reporting::axis a = sotto::detail::reporting::share_axis(low, high);
         differ(a);
         CHECK(a.low >= 0.0);
         CHECK(a.high <= 1.0);
@@ -115,14 +116,14 @@ TEST_CASE("ticks that differ have labels that differ") {
 }
 
 TEST_CASE("thinned curves keep their extremes") {
-    std::vector<detail::reporting::dot> points;
+    std::vector<sotto::detail::reporting::dot> points;
     for (int i = 0; i < 10'000; ++i) points.push_back({double(i), double(i % 7)});
     points[4321].y = 100.0;
     points[1234].y = -100.0;
-    const auto thin = detail::reporting::thinned(points, 200);
+    const auto thin = sotto::detail::reporting::thinned(points, 200);
     CHECK(thin.size() <= 200);
     double least = 0.0, most = 0.0, last = -1.0;
-    for (const detail::reporting::dot& p : thin) {
+    for (const sotto::detail::reporting::dot& p : thin) {
         least = std::min(least, p.y);
         most = std::max(most, p.y);
         CHECK(p.x > last);
@@ -130,22 +131,22 @@ TEST_CASE("thinned curves keep their extremes") {
     }
     CHECK(least == -100.0);
     CHECK(most == 100.0);
-    CHECK(detail::reporting::thinned(points, 20'000).size() == points.size());
+    CHECK(sotto::detail::reporting::thinned(points, 20'000).size() == points.size());
 }
 
 TEST_CASE("numbers are written for people") {
-    CHECK(detail::reporting::bytes(0.0) == "0\u202fB");
-    CHECK(detail::reporting::bytes(1536.0) == "1.50\u202fKiB");
-    CHECK(detail::reporting::bytes(1024.0 * 1024.0) == "1\u202fMiB");
-    CHECK(detail::reporting::seconds(0.00025) == "250\u202fµs");
-    CHECK(detail::reporting::seconds(61.5) == "61.5\u202fs");
-    CHECK(detail::reporting::seconds(3725.0) == "62\u202fmin 5\u202fs");
-    CHECK(detail::reporting::seconds(86400.0) == "24\u202fh 0\u202fmin");
-    CHECK(detail::reporting::bandwidth(125e6) == "1\u202fGbit/s");
-    CHECK(detail::reporting::counted(1234567.0) == "1\u202f234\u202f567");
-    CHECK(detail::reporting::percent(0.96154) == "96.15\u202f%");
-    CHECK(detail::reporting::times(1.04) == "1.0\u202f×");
-    CHECK(detail::reporting::fixed(-0.0001, 2) == "0.00");
-    CHECK(detail::reporting::digits(0.012345) == "0.0123");
-    CHECK(detail::reporting::digits(std::numeric_limits<double>::infinity()) == "∞");
+    CHECK(sotto::detail::reporting::bytes(0.0) == "0\u202fB");
+    CHECK(sotto::detail::reporting::bytes(1536.0) == "1.50\u202fKiB");
+    CHECK(sotto::detail::reporting::bytes(1024.0 * 1024.0) == "1\u202fMiB");
+    CHECK(sotto::detail::reporting::seconds(0.00025) == "250\u202fµs");
+    CHECK(sotto::detail::reporting::seconds(61.5) == "61.5\u202fs");
+    CHECK(sotto::detail::reporting::seconds(3725.0) == "62\u202fmin 5\u202fs");
+    CHECK(sotto::detail::reporting::seconds(86400.0) == "24\u202fh 0\u202fmin");
+    CHECK(sotto::detail::reporting::bandwidth(125e6) == "1\u202fGbit/s");
+    CHECK(sotto::detail::reporting::counted(1234567.0) == "1\u202f234\u202f567");
+    CHECK(sotto::detail::reporting::percent(0.96154) == "96.15\u202f%");
+    CHECK(sotto::detail::reporting::times(1.04) == "1.0\u202f×");
+    CHECK(sotto::detail::reporting::fixed(-0.0001, 2) == "0.00");
+    CHECK(sotto::detail::reporting::digits(0.012345) == "0.0123");
+    CHECK(sotto::detail::reporting::digits(std::numeric_limits<double>::infinity()) == "∞");
 }

@@ -14,7 +14,8 @@
 
 #include <unistd.h>
 
-#include "sotto/report/detail/sections/report_calibration.hpp"
+#include "sotto/report/calibrated_advice.hpp"
+#include "sotto/report/detail/charts/report_style.hpp"
 #include "support/made_up_run.hpp"
 
 using namespace sotto;
@@ -38,7 +39,7 @@ struct scratch_file {
 TEST_CASE("predictions come from what the runs measured") {
     const std::vector<run_log> runs{made_up("dense", 40, 1.0, 0.9), made_up("run", 40, 0.05, 0.9)};
     const network_link link{.bytes_per_second = 1e5, .latency_seconds = 0.001};
-    const auto found = detail::reporting::advice_from(runs, link);
+    const auto found = sotto::detail::reporting::advice_from(runs, link);
     REQUIRE(found);
     CHECK(found->compute_seconds / 0.006 == doctest::Approx(1.0));
     // 4000 bytes and 40 are summed by recursive doubling, in two messages each; 200 bytes go
@@ -48,13 +49,13 @@ TEST_CASE("predictions come from what the runs measured") {
     CHECK(found->steps[0].way.run == 0);
     CHECK(found->steps[1].way.run == 1);
     // Alone, it is compared with what the cost model says of whole gradients.
-    const auto alone = detail::reporting::advice_from(std::span(runs).last(1), link);
+    const auto alone = sotto::detail::reporting::advice_from(std::span(runs).last(1), link);
     REQUIRE(alone);
     CHECK(alone->steps[0].way.name == "whole gradients");
     CHECK(alone->steps[0].way.transfer.bytes ==
           doctest::Approx(all_reduce_cost(1000, 4).bytes + all_reduce_cost(10, 4).bytes));
     CHECK(alone->steps[0].way.run == -1);
-    CHECK_FALSE(detail::reporting::advice_from(std::span(runs).first(1), link));
+    CHECK_FALSE(sotto::detail::reporting::advice_from(std::span(runs).first(1), link));
 }
 
 TEST_CASE("messages that wait for each other are those of the collectives that carry them") {
@@ -78,13 +79,14 @@ TEST_CASE("messages that wait for each other are those of the collectives that c
                                   .epoch = static_cast<double>(number - 1),
                                   .costs = {.dense_bytes = dense, .message_bytes = message},
                                   .tensor_message_bytes = bytes});
-            log.add(run_epoch{.epoch = number,
-                              .step = number,
-                              .costs = {.dense_bytes = dense, .message_bytes = message}});
+            log.add(
+                run_log::finished_epoch{.epoch = number,
+                                        .step = number,
+                                        .costs = {.dense_bytes = dense, .message_bytes = message}});
         };
         if (densest > 0.0) step(1, densest);
         step(log.last_step + 1, share);
-        return detail::reporting::messages_of(log);
+        return sotto::detail::reporting::messages_of(log);
     };
     const detail::run_tensor large{.name = "w", .shape = {1000, 1000}, .size = 1'000'000};
     const detail::run_tensor middle{.name = "w", .shape = {100, 1000}, .size = 100'000};
@@ -115,7 +117,7 @@ TEST_CASE("where there is nothing to compare, a report says why") {
 
 TEST_CASE("a report can try compressors out on the tensors of its runs") {
     const run_log dense = made_up("dense", 40, 1.0, 0.9);
-    const auto found = detail::calibrated_advice(dense, {1e5, 0.001}, {.rounds = 1});
+    const auto found = calibrated_advice(dense, {1e5, 0.001}, {.rounds = 1});
     REQUIRE(found);
     CHECK(found->world_size == 4);
     CHECK(found->steps.size() == 8);
@@ -123,7 +125,7 @@ TEST_CASE("a report can try compressors out on the tensors of its runs") {
     CHECK(found->steps[0].way.message_bytes == 4040.0);
     run_log alone = dense;
     alone.about.world_size = 1;
-    CHECK_FALSE(detail::calibrated_advice(alone, {}));
+    CHECK_FALSE(calibrated_advice(alone, {}));
 
     const scratch_file file;
     write_report(dense, file.path, {.link = network_link{1e5, 0.001}, .calibrate = true});
@@ -140,9 +142,9 @@ TEST_CASE("a report can try compressors out on the tensors of its runs") {
 
 TEST_CASE("lines of the crossover have the colours of their runs; what is modelled is grey") {
     const std::vector<run_log> runs{made_up("a", 40, 0.05, 0.9), made_up("b", 40, 0.2, 0.9)};
-    const auto found = detail::reporting::advice_from(runs, {});
+    const auto found = sotto::detail::reporting::advice_from(runs, {});
     REQUIRE(found);
-    const std::string chart = detail::reporting::crossover_chart(*found, false);
+    const std::string chart = sotto::detail::reporting::crossover_chart(*found, false);
     // Whole gradients are modelled, and drawn first; each line's class is its run's number.
     CHECK(has(chart, "class=\"l cg0\""));
     CHECK(has(chart, "class=\"l c0\""));
@@ -155,5 +157,5 @@ TEST_CASE("lines of the crossover have the colours of their runs; what is modell
     CHECK(name_of("g0") == "whole gradients");
     CHECK(name_of("0") == "a");
     CHECK(name_of("1") == "b");
-    CHECK(has(detail::reporting::style(), ".l.cg0{stroke:var(--soft)"));
+    CHECK(has(sotto::detail::reporting::style(), ".l.cg0{stroke:var(--soft)"));
 }

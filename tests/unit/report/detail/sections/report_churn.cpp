@@ -35,7 +35,7 @@ TEST_CASE("the report draws how much predictions change, each beside the first")
 TEST_CASE("many churns make no large page, and two that are none no comparison") {
     run_log run = made_up("run", 20, 1.0, 0.9);
     for (int i = 0; i < 300; ++i) run.churns.push_back({"b", {}});
-    const std::string text = detail::reporting::churn_section({&run, 1});
+    const std::string text = sotto::detail::reporting::churn_section({&run, 1});
     CHECK(text.size() < 50'000);
     CHECK(has(text, "and 200 more"));
     CHECK_FALSE(has(text, "less"));

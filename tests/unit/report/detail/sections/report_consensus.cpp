@@ -14,6 +14,7 @@
 #include "sotto/topologies/exponential.hpp"
 #include "sotto/logging/joined_ranks.hpp"
 #include "sotto/logging/run_recorder.hpp"
+#include "sotto/report/detail/sections/report_graph.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "support/made_up_run.hpp"
@@ -31,8 +32,8 @@ std::size_t count_of(const std::string& text, std::string_view part) {
     return count;
 }
 
-detail::topologies::mixing_graph ring_of(int ranks) {
-    detail::topologies::mixing_graph graph{
+sotto::detail::topologies::mixing_graph ring_of(int ranks) {
+    sotto::detail::topologies::mixing_graph graph{
         .ranks = ranks, .second_singular_value = 0.8047, .link_count = 2 * ranks};
     for (int rank = 0; rank < ranks; ++rank)
         for (const int from : {(rank + 1) % ranks, (rank + ranks - 1) % ranks})
@@ -165,31 +166,31 @@ TEST_CASE(
 }
 
 TEST_CASE("the vertical axis of distances is logarithmic: equal ratios lie equally apart") {
-    const auto axis = detail::reporting::distance_axis(gossiping(2000));
+    const auto axis = sotto::detail::reporting::distance_axis(gossiping(2000));
     CHECK(axis.logarithmic);
     CHECK(axis.place(0.01) - axis.place(0.001) ==
           doctest::Approx(axis.place(0.1) - axis.place(0.01)));
     run_log zeros = gossiping(0);
     zeros.add(run_log::step{.number = 1, .consensus = {.rounds = 1, .estimate = 0.0}});
-    CHECK_FALSE(detail::reporting::distance_axis(zeros).logarithmic);
+    CHECK_FALSE(sotto::detail::reporting::distance_axis(zeros).logarithmic);
     CHECK(fault_of(page({zeros})) == "");
 }
 
 TEST_CASE("distances that were measured now and then are joined, and none is made up") {
-    const std::string drawn = detail::reporting::distance_chart(gossiping(21));
+    const std::string drawn = sotto::detail::reporting::distance_chart(gossiping(21));
     // Steps 1, 6, 11, 16 and 21, and a mark at each; of the estimate 21.
     CHECK(count_of(drawn, "class=\"m c0\"") == 5);
     CHECK(count_of(drawn, "class=\"m c1\"") == 21);
-    const std::string estimated = detail::reporting::distance_chart(gossiping(21, false));
+    const std::string estimated = sotto::detail::reporting::distance_chart(gossiping(21, false));
     CHECK(count_of(estimated, "class=\"l c0\"") == 0);
     CHECK_FALSE(has(estimated, "critical"));
-    CHECK(detail::reporting::distance_chart(gossiping(0)).empty());
-    CHECK(detail::reporting::distance_chart(made_up("dense", 20, 1.0, 0.9)).empty());
+    CHECK(sotto::detail::reporting::distance_chart(gossiping(0)).empty());
+    CHECK(sotto::detail::reporting::distance_chart(made_up("dense", 20, 1.0, 0.9)).empty());
 }
 
 TEST_CASE("a graph is drawn with a line for each link, the wider the more it weighs") {
-    const detail::topologies::mixing_graph ring = ring_of(8);
-    const detail::reporting::mixing_circle circle(ring);
+    const sotto::detail::topologies::mixing_graph ring = ring_of(8);
+    const sotto::detail::reporting::mixing_circle circle(ring);
     CHECK(circle.is_drawn());
     const std::string svg = circle.svg();
     CHECK(fault_of(svg) == "");
@@ -199,36 +200,37 @@ TEST_CASE("a graph is drawn with a line for each link, the wider the more it wei
     CHECK(has(svg, "ranks 0 and 7: weight 0.333"));
     CHECK(count_of(svg, "stroke-width=\"2.4\"") == 8);
 
-    detail::topologies::mixing_graph uneven = ring;
-    for (detail::topologies::mixing_link& l : uneven.links)
+    sotto::detail::topologies::mixing_graph uneven = ring;
+    for (sotto::detail::topologies::mixing_link& l : uneven.links)
         if (l.from + l.to == 1) l.weight = 0.05;
-    const std::string thinner = detail::reporting::mixing_circle(uneven).svg();
+    const std::string thinner = sotto::detail::reporting::mixing_circle(uneven).svg();
     CHECK(count_of(thinner, "stroke-width=\"2.4\"") == 7);
     CHECK(count_of(thinner, "stroke-width=\"0.7\"") == 1);
 }
 
 TEST_CASE("links that go one way are told from those that go both ways") {
-    detail::topologies::mixing_graph one_way{.ranks = 4, .period = 2, .link_count = 5};
+    sotto::detail::topologies::mixing_graph one_way{.ranks = 4, .period = 2, .link_count = 5};
     one_way.links = {{1, 0, 0.5}, {2, 1, 0.5}, {3, 2, 0.5}, {0, 3, 0.5}, {0, 1, 0.25}};
-    const std::string svg = detail::reporting::mixing_circle(one_way).svg();
+    const std::string svg = sotto::detail::reporting::mixing_circle(one_way).svg();
     CHECK(count_of(svg, "class=\"tip\"") == 5);
     CHECK(has(svg, "from rank 0 to 3: weight 0.500"));
     CHECK(has(svg, "from rank 0 to 1: weight 0.250"));
     CHECK(has(svg, "which take turns over 2 rounds"));
     one_way.period = 0;
-    CHECK(has(detail::reporting::mixing_circle(one_way).told(), "these are the mean of 64 rounds"));
+    CHECK(has(sotto::detail::reporting::mixing_circle(one_way).told(),
+              "these are the mean of 64 rounds"));
 }
 
 TEST_CASE("graphs that are too large are told, not drawn, and those of one rank are a point") {
-    detail::topologies::mixing_graph many{.ranks = 150,
-                                          .link_count = 150 * 149};  // too many to be listed
-    CHECK_FALSE(detail::reporting::mixing_circle(many).is_drawn());
-    CHECK(has(detail::reporting::mixing_circle(many).told(), "Too much to be drawn"));
-    CHECK_FALSE(detail::reporting::mixing_circle(ring_of(1000)).is_drawn());
-    CHECK(detail::reporting::mixing_circle(ring_of(512)).is_drawn());
-    const detail::topologies::mixing_graph one{};
-    CHECK(detail::reporting::mixing_circle(one).is_drawn());
-    CHECK(count_of(detail::reporting::mixing_circle(one).svg(), "class=\"node\"") == 1);
+    sotto::detail::topologies::mixing_graph many{.ranks = 150,
+                                                 .link_count = 150 * 149};  // too many to be listed
+    CHECK_FALSE(sotto::detail::reporting::mixing_circle(many).is_drawn());
+    CHECK(has(sotto::detail::reporting::mixing_circle(many).told(), "Too much to be drawn"));
+    CHECK_FALSE(sotto::detail::reporting::mixing_circle(ring_of(1000)).is_drawn());
+    CHECK(sotto::detail::reporting::mixing_circle(ring_of(512)).is_drawn());
+    const sotto::detail::topologies::mixing_graph one{};
+    CHECK(sotto::detail::reporting::mixing_circle(one).is_drawn());
+    CHECK(count_of(sotto::detail::reporting::mixing_circle(one).svg(), "class=\"node\"") == 1);
     run_log log = gossiping(3);
     log.about.mixing = many;
     CHECK(fault_of(page({log})) == "");
@@ -236,8 +238,8 @@ TEST_CASE("graphs that are too large are told, not drawn, and those of one rank 
 }
 
 TEST_CASE("what a graph is called, how it mixes and what a round sends is told where it is known") {
-    detail::topologies::mixing_graph graph = ring_of(8);
-    const auto told = [&] { return detail::reporting::mixing_circle(graph).told(); };
+    sotto::detail::topologies::mixing_graph graph = ring_of(8);
+    const auto told = [&] { return sotto::detail::reporting::mixing_circle(graph).told(); };
     CHECK_FALSE(has(told(), "p ="));
     graph.topology = "lazy ring";
     graph.p = 0.3524;
@@ -262,7 +264,7 @@ TEST_CASE("a run of 100,000 steps makes no large page, and names stay text") {
     CHECK(fault_of(page({hostile})) == "");
     CHECK_FALSE(has(page({hostile}), "<script"));
     const std::vector<run_log> runs(14, gossiping(3));
-    CHECK(has(detail::reporting::consensus_section(runs), "and 2 more runs"));
+    CHECK(has(sotto::detail::reporting::consensus_section(runs), "and 2 more runs"));
 }
 
 TEST_CASE("a run of gossip draws its own graph and distances") {

@@ -104,7 +104,7 @@ TEST_CASE("of many tensors the largest are drawn each, the others together, in a
 
 TEST_CASE("spans that are too short to be seen are put together, and nothing of them is lost") {
     using sotto::detail::reporting::drawn_span, sotto::detail::reporting::visible;
-    const std::vector<detail::reporting::drawn_span> spans{
+    const std::vector<sotto::detail::reporting::drawn_span> spans{
         {0.0, 2.0, 0, "long"}, {2.0, 2.1, 1, "a"}, {2.1, 2.4, 2, "b"},
         {2.4, 2.6, 1, "c"},    {5.0, 5.1, 1, "d"}, {5.1, 5.1, 1, "e"}};
     const auto seen = visible(spans, 1.0);

@@ -48,7 +48,8 @@ run_log to_servers(std::string name, int rank, int servers, double message, doub
         log.add(run_log::step{
             .number = s, .seconds = static_cast<double>(s), .loss = 1.0, .costs = step});
         if (s % 20 != 0) continue;
-        run_epoch e{.epoch = s / 20, .step = s, .seconds = static_cast<double>(s), .loss = 1.0};
+        run_log::finished_epoch e{
+            .epoch = s / 20, .step = s, .seconds = static_cast<double>(s), .loss = 1.0};
         e.costs.add(step, 20.0);
         if (s == 40) e.costs.bytes_sent += afterwards;
         e.evaluated = evaluation{0.5, 0.9, 100};
@@ -62,7 +63,7 @@ run_log to_servers(std::string name, int rank, int servers, double message, doub
 
 TEST_CASE("what a rank that serves too sent is no worker's push: its messages alone are compared") {
     const run_log run = to_servers("served", 0, 1, 250, 4096, 1 << 20);
-    CHECK(detail::reporting::serves_too(run));
+    CHECK(sotto::detail::reporting::serves_too(run));
     const std::string text = page({run});
     CHECK(fault_of(text) == "");
     CHECK(has(text,
@@ -107,7 +108,7 @@ TEST_CASE("messages of a rank that serves too may be as large as gradients, or l
 
 TEST_CASE("what a worker pushes is compared with whole gradients to a server, never by a ring") {
     const run_log fewer = to_servers("fewer", 1, 1, 250, 320);
-    CHECK_FALSE(detail::reporting::serves_too(fewer));
+    CHECK_FALSE(sotto::detail::reporting::serves_too(fewer));
     const std::string few = page({fewer});
     CHECK(has(few,
               "rank 1, one of 4 workers, sent <b>12.5\u202fKiB</b> and received 25\u202fKiB in 40 "
@@ -154,7 +155,7 @@ TEST_CASE("ranks are set beside each other by what they sent only where both ser
     CHECK(has(page({ring, worker}),
               "<b>worker</b> sent <b>4.7\u202f× fewer bytes</b> than <b>ring</b>"));
 
-    for (run_epoch& e : ring.epochs) e.evaluated.reset();
+    for (run_log::finished_epoch& e : ring.epochs) e.evaluated.reset();
     CHECK(has(page({ring, served}), "58.6\u202fKiB. <b>served</b> took <b>50\u202fs</b> instead"));
 }
 
@@ -177,10 +178,11 @@ TEST_CASE("a server that has its own steps behind it counts in its last epoch wh
     REQUIRE(server.epochs.size() == 3);
     CHECK(server.epochs[2].costs.bytes_sent > 1.5 * server.epochs[1].costs.bytes_sent);
     CHECK(server.epochs[2].costs.message_bytes < 1.1 * server.epochs[1].costs.message_bytes);
-    CHECK(detail::reporting::serves_too(server));
+    CHECK(sotto::detail::reporting::serves_too(server));
     for (int rank = 1; rank < 4; ++rank)
-        CHECK_FALSE(detail::reporting::serves_too(logs[static_cast<std::size_t>(rank)]));
-    const std::string each = detail::reporting::bytes(server.epochs[2].costs.message_bytes / 6.0);
+        CHECK_FALSE(sotto::detail::reporting::serves_too(logs[static_cast<std::size_t>(rank)]));
+    const std::string each =
+        sotto::detail::reporting::bytes(server.epochs[2].costs.message_bytes / 6.0);
     for (const run_log& run : {server, joined_ranks(logs)}) {
         const std::string text = page({run});
         CHECK(fault_of(text) == "");

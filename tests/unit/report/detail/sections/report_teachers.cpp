@@ -83,9 +83,9 @@ TEST_CASE("what teachers' passes forward cost is a part of computing, here and i
     run_log by_epochs = taught_run(600);
     for (const double listening : {0.0, 4.0, 0.0}) {
         const auto number = std::ssize(by_epochs.epochs) + 1;
-        by_epochs.add(run_epoch{.epoch = number,
-                                .step = 600 + 10 * number,
-                                .costs = {.compute = 10.0, .listening = listening}});
+        by_epochs.add(run_log::finished_epoch{.epoch = number,
+                                              .step = 600 + 10 * number,
+                                              .costs = {.compute = 10.0, .listening = listening}});
     }
     CHECK(has(page({by_epochs}),
               "In epoch 2 a step computed for 1\u202fs, of which teachers’ passes forward took "
@@ -129,27 +129,27 @@ TEST_CASE("of teachers that nobody heard there are no curves") {
     const std::string text = page({run});
     CHECK(fault_of(text) == "");
     CHECK(has(text, "No other model was heard: there was none yet."));
-    CHECK(detail::reporting::taught_losses(run).empty());
-    CHECK(detail::reporting::agreement_chart(run).empty());
-    CHECK(detail::reporting::age_chart(run).empty());
-    CHECK(detail::reporting::weights_chart(run).empty());
+    CHECK(sotto::detail::reporting::taught_losses(run).empty());
+    CHECK(sotto::detail::reporting::agreement_chart(run).empty());
+    CHECK(sotto::detail::reporting::age_chart(run).empty());
+    CHECK(sotto::detail::reporting::weights_chart(run).empty());
     CHECK(has(text, "<tr><th>group 2</th><td>–</td><td>–</td><td>–</td><td>–</td><td>–</td>"));
 }
 
 TEST_CASE("losses that differ from step to step are drawn faint, with their means over them") {
-    const std::string few = detail::reporting::taught_losses(taught_run(70)),
-                      many = detail::reporting::taught_losses(taught_run(600));
+    const std::string few = sotto::detail::reporting::taught_losses(taught_run(70)),
+                      many = sotto::detail::reporting::taught_losses(taught_run(600));
     CHECK(count_of(few, " faint\"") == 1);  // 70 by labels, 20 by teachers
     CHECK(count_of(many, " faint\"") == 2);
-    std::vector<detail::reporting::taken> values;
+    std::vector<sotto::detail::reporting::taken> values;
     for (std::int64_t s = 1; s <= 1000; ++s)
         values.push_back({s, 0.0, 0.0, static_cast<double>(s % 20)});
-    const auto means = detail::reporting::means_of(values);
+    const auto means = sotto::detail::reporting::means_of(values);
     REQUIRE(means.size() == 50);
     for (const auto& mean : means) CHECK(mean.each == doctest::Approx(9.5));
     CHECK(means.back().last_step == 1000);
     values.resize(29);
-    CHECK(detail::reporting::means_of(values).size() == 29);
+    CHECK(sotto::detail::reporting::means_of(values).size() == 29);
 }
 
 TEST_CASE("teachers that are ahead are drawn below zero") {
@@ -160,7 +160,7 @@ TEST_CASE("teachers that are ahead are drawn below zero") {
     for (std::int64_t s = 1; s <= 20; ++s)
         log.add(run_log::step{.number = s,
                               .taught = {.teachers = 1, .age = s - 31, .standings = standings}});
-    CHECK(has(detail::reporting::age_chart(log), ">-30</text>"));
+    CHECK(has(sotto::detail::reporting::age_chart(log), ">-30</text>"));
     CHECK(has(page({log}), "on average 20.5 steps ahead."));
 }
 
@@ -184,7 +184,7 @@ TEST_CASE("text from outside stays text, and many teachers make no large page") 
     CHECK(has(text, "<th>and 3900 more</th>"));
     CHECK(page({taught_run(100'000)}).size() < (1u << 19));
     const std::vector<run_log> runs(14, taught_run(60));
-    CHECK(has(detail::reporting::teachers_section(runs), "and 2 more runs"));
+    CHECK(has(sotto::detail::reporting::teachers_section(runs), "and 2 more runs"));
 }
 
 TEST_CASE("losses that are no numbers leave a page whole") {

@@ -47,7 +47,7 @@ TEST_CASE("the timeline begins when all have done a few steps, and shows some of
     slow[0] = 60.0;
     const run_log run =
         joined_ranks({steps_of(0, 50.0, std::vector<double>(400, 1.0)), steps_of(1, 50.0, slow)});
-    const detail::reporting::timeline_chart chart(run);
+    const sotto::detail::reporting::timeline_chart chart(run);
     const std::string svg = chart.svg("ranks");
     CHECK(fault_of(svg) == "");
     CHECK_FALSE(has(svg, "of step 1:"));
@@ -60,7 +60,7 @@ TEST_CASE("the timeline begins when all have done a few steps, and shows some of
 TEST_CASE("a rank that died early ends its row, not the drawing") {
     const run_log run = joined_ranks({steps_of(0, 10.0, std::vector<double>(200, 1.0)),
                                       steps_of(1, 10.0, std::vector<double>(7, 1.0))});
-    const detail::reporting::timeline_chart chart(run);
+    const sotto::detail::reporting::timeline_chart chart(run);
     CHECK(chart.length() == doctest::Approx(24.0));
     const std::string svg = chart.svg("ranks");
     CHECK(count(svg, "compute of step 7:") == 2);
@@ -70,7 +70,7 @@ TEST_CASE("a rank that died early ends its row, not the drawing") {
 TEST_CASE("what is cut off by the drawing's edge says how long it took in truth") {
     const run_log run = joined_ranks({steps_of(0, 0.0, std::vector<double>(300, 1.0)),
                                       steps_of(1, 0.5, std::vector<double>(300, 1.0))});
-    const std::string svg = detail::reporting::timeline_chart(run).svg("ranks");
+    const std::string svg = sotto::detail::reporting::timeline_chart(run).svg("ranks");
     CHECK(has(svg, "compute of step 4: 800\u202fms</title>"));
     for (const char* part : {": 300\u202fms", ": 500\u202fms", ": 100\u202fms"})
         CHECK_MESSAGE(!has(svg, part), part);

@@ -31,7 +31,7 @@ using namespace sotto;
 using testing::memory_files;
 using testing::scratch_folder;
 
-static_assert(detail::teacher_exchange<checkpoint_exchange<>, in_process>);
+static_assert(detail::teacher_exchange<checkpoint_exchange>);
 
 namespace {
 
@@ -45,8 +45,8 @@ template <class Use>
 void in_a_world(Use use) {
     run_in_process(1, [&](in_process& world) {
         use([&](const auto& options, int group = 0) {
-            return options.bind(detail::meeting_place<in_process>{
-                {group, 2}, {1 - group}, {1 - group}, tensors, world, {}});
+            return options.bind(
+                detail::meeting_place{{group, 2}, {1 - group}, {1 - group}, tensors, world, {}});
         });
     });
 }
@@ -99,9 +99,9 @@ private:
 
 TEST_CASE("options that cannot be are refused by name") {
     in_a_world([](auto bind) {
-        CHECK_THROWS_WITH_AS(bind(checkpoint_exchange<>{}),
+        CHECK_THROWS_WITH_AS(bind(checkpoint_exchange{}),
                              "checkpoint_exchange: there is no folder to meet in", invalid_option);
-        CHECK_THROWS_WITH_AS(bind(checkpoint_exchange<>{.folder = "there", .keep = 1}),
+        CHECK_THROWS_WITH_AS(bind(checkpoint_exchange{.folder = "there", .keep = 1}),
                              "checkpoint_exchange: keep is 1; it must be at least 2: readers may "
                              "still be at the last one",
                              invalid_option);
@@ -112,14 +112,14 @@ TEST_CASE("checkpoint_exchange: no thread left -> it writes and reads all the sa
     if (!support::failing_calls::works) return;
     const scratch_folder folder("exchange_without_threads");
     in_a_world([&](auto bind) {
-        auto state = bind(checkpoint_exchange<>{.folder = folder.path()});
+        auto state = bind(checkpoint_exchange{.folder = folder.path()});
         {
             const support::failing_calls none(0);
             publish(state, 50);
         }
         CHECK(state.problem() == "");
         CHECK(left_in(folder.path()) == steps_left{50});
-        auto other = bind(checkpoint_exchange<>{.folder = folder.path()}, 1);
+        auto other = bind(checkpoint_exchange{.folder = folder.path()}, 1);
         const support::failing_calls none(0);
         CHECK(other.ready(kind, 0, -1));
         CHECK(other.look(kind, 0, -1));
@@ -129,13 +129,12 @@ TEST_CASE("checkpoint_exchange: no thread left -> it writes and reads all the sa
 TEST_CASE("what is published in the background is there when the exchange has ended") {
     const scratch_folder folder("exchange_background");
     in_a_world([&](auto bind) {
-        auto state = bind(checkpoint_exchange<>{.folder = folder.path()});
+        auto state = bind(checkpoint_exchange{.folder = folder.path()});
         publish(state, 50);
     });
     CHECK(left_in(folder.path()) == steps_left{50});
     in_a_world([&](auto bind) {
-        auto other =
-            bind(checkpoint_exchange<>{.folder = folder.path(), .in_background = false}, 1);
+        auto other = bind(checkpoint_exchange{.folder = folder.path(), .in_background = false}, 1);
         const auto found = other.look(kind, 0, -1);
         REQUIRE(found);
         CHECK(found->facts.step == 50);
@@ -149,8 +148,7 @@ TEST_CASE("of models that come while one is written nothing is, and they are cou
     const scratch_folder folder("exchange_skipped");
     in_a_world([&](auto bind) {
         const gated_files files;
-        auto state =
-            bind(checkpoint_exchange<gated_files>{.folder = folder.path(), .files = files});
+        auto state = bind(checkpoint_exchange{.folder = folder.path(), .files = files});
         publish(state, 50);
         CHECK(state.skipped() == 0);
         publish(state, 100);
@@ -174,7 +172,7 @@ TEST_CASE("what others published is read in the background: nobody waits for it"
     write(50, kind);
     const gated_files gate;
     in_a_world([&](auto bind) {
-        auto state = bind(checkpoint_exchange<gated_files>{.folder = folder.path(), .files = gate});
+        auto state = bind(checkpoint_exchange{.folder = folder.path(), .files = gate});
         const auto read = [&](std::int64_t after) {
             while (!state.ready(kind, 1, after)) std::this_thread::yield();
             return state.look(kind, 1, after);
@@ -194,8 +192,7 @@ TEST_CASE("what others published is read in the background: nobody waits for it"
         CHECK_THROWS_AS(read(100), mismatch);
         write(200, kind);
         CHECK(read(100)->facts.step == 200);
-        auto in_front =
-            bind(checkpoint_exchange<>{.folder = folder.path(), .in_background = false});
+        auto in_front = bind(checkpoint_exchange{.folder = folder.path(), .in_background = false});
         CHECK(in_front.ready(kind, 1, -1));  // a look reads it
         CHECK(in_front.look(kind, 1, -1)->facts.step == 200);
     });
@@ -204,8 +201,8 @@ TEST_CASE("what others published is read in the background: nobody waits for it"
 TEST_CASE("why a model was not published is told until one is") {
     in_a_world([](auto bind) {
         memory_files files;
-        auto state = bind(checkpoint_exchange<memory_files>{
-            .folder = "/meet", .in_background = false, .files = files});
+        auto state =
+            bind(checkpoint_exchange{.folder = "/meet", .in_background = false, .files = files});
         state.open(0);
         publish(state, 50);
         CHECK(state.problem() == "");
@@ -225,7 +222,7 @@ TEST_CASE("why a model was not published is told until one is") {
 
 TEST_CASE("a training that begins removes what an earlier one left of its group, and no more") {
     const scratch_folder folder("exchange_anew");
-    const checkpoint_exchange<> options{.folder = folder.path(), .in_background = false};
+    const checkpoint_exchange options{.folder = folder.path(), .in_background = false};
     in_a_world([&](auto bind) {
         for (const int group : {0, 1}) {
             auto state = bind(options, group);
@@ -241,7 +238,7 @@ TEST_CASE("a training that begins removes what an earlier one left of its group,
 
 TEST_CASE("a group has one writer, for as long as that is there") {
     memory_files files;
-    const checkpoint_exchange<memory_files> options{.folder = "/meet", .files = files};
+    const checkpoint_exchange options{.folder = "/meet", .files = files};
     in_a_world([&](auto bind) {
         {
             auto first = bind(options), other = bind(options, 1), second = bind(options);
@@ -266,8 +263,8 @@ TEST_CASE("a folder that cannot be used is refused before training") {
         memory_files files;
         std::string said;
         in_a_world([&](auto bind) {
-            auto state = bind(checkpoint_exchange<memory_files>{
-                .folder = "/meet", .in_background = false, .files = files});
+            auto state = bind(
+                checkpoint_exchange{.folder = "/meet", .in_background = false, .files = files});
             publish(state, 50);
             prepare(files.disk());
             try {

@@ -40,7 +40,7 @@ using namespace sotto;
 using detail::architecture_of;
 using testing::scratch_folder;
 
-static_assert(detail::teacher_exchange<finished_models<>, in_process>);
+static_assert(detail::teacher_exchange<finished_models>);
 
 namespace {
 
@@ -73,7 +73,7 @@ floats teach(const scratch_folder& folder, int group, std::uint64_t seed,
 auto taught_by(const scratch_folder& folder, int count = 1,
                codistillation_groups groups = {.count = 1}, double weight = 1.0) {
     return codistillation{all_reduce{momentum_sgd{.learning_rate = 0.1, .momentum = 0.9}},
-                          forward_kl{}, finished_models<>{.folder = folder.path(), .count = count},
+                          forward_kl{}, finished_models{.folder = folder.path(), .count = count},
                           groups, constant_weight{weight}};
 }
 
@@ -125,7 +125,7 @@ TEST_CASE(
     constexpr float rate = 0.125f;
     const codistillation strategy{all_reduce{sgd{.learning_rate = rate}},
                                   forward_kl{.temperature = 2.0},
-                                  finished_models<>{.folder = folder.path(), .count = 2},
+                                  finished_models{.folder = folder.path(), .count = 2},
                                   {.count = 1},
                                   constant_weight{weight}};
     run_in_process(1, [&](auto& transport) {

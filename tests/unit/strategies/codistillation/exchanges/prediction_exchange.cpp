@@ -127,7 +127,8 @@ TEST_CASE("every round sends b c logits to each student, and the groups stay in 
             CHECK(round.bytes_sent == 8 + 4 * 10 * 10);
             CHECK(round.distillation_loss > 0.0);
         }
-    const auto ring = train(3, {.count = 3, .every = 4, .lessons = lessons_from::ring});
+    const auto ring =
+        train(3, {.count = 3, .every = 4, .lessons = codistillation_groups::lessons_from::ring});
     for (const left& rank : ring)
         for (const detail::taught_report& round : rank.taught) CHECK(round.teachers == 1);
     const auto three = train(3, {.count = 3});
@@ -224,9 +225,8 @@ TEST_CASE("groups of unlike size, or of other batches, are refused") {
                        [](auto& world) {
                            const int own = world.rank();
                            const layout none;
-                           auto exchange = prediction_exchange{}.bind(
-                               detail::meeting_place<std::remove_reference_t<decltype(world)>>{
-                                   {own, 2}, {1 - own}, {1 - own}, none, world, {0, 1}});
+                           auto exchange = prediction_exchange{}.bind(detail::meeting_place{
+                               {own, 2}, {1 - own}, {1 - own}, none, world, {0, 1}});
                            const std::vector<float> logits(4);
                            exchange.exchange(logits, std::array{0, own}, 0, std::array{1 - own},
                                              std::array{1 - own},

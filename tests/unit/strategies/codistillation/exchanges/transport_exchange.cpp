@@ -59,8 +59,7 @@ std::vector<detail::checkpoint::published_model> heard(
     run_in_process(2, [&](auto& world) {
         const int own = world.rank();
         auto exchange = transport_exchange{compressor}.bind(
-            detail::meeting_place<std::remove_reference_t<decltype(world)>>{
-                {own, 2}, {1 - own}, {1 - own}, tensors, world, {0, 1}});
+            detail::meeting_place{{own, 2}, {1 - own}, {1 - own}, tensors, world, {0, 1}});
         exchange.begin(3);
         const auto kind = some_kind();
         std::byte next{};
@@ -185,8 +184,7 @@ TEST_CASE("another's model is refused, and the next that is whole is heard again
     run_in_process(2, [&](auto& world) {
         const int own = world.rank();
         auto exchange = transport_exchange<>{}.bind(
-            detail::meeting_place<std::remove_reference_t<decltype(world)>>{
-                {own, 2}, {1 - own}, {1 - own}, tensors, world, {0, 1}});
+            detail::meeting_place{{own, 2}, {1 - own}, {1 - own}, tensors, world, {0, 1}});
         exchange.begin(3);
         const auto kind = some_kind(), other = some_kind("another's");
         const auto model = numbers(35, 1), buffers = numbers(3, 1);
@@ -221,9 +219,8 @@ TEST_CASE("another's model is refused, and the next that is whole is heard again
 
 TEST_CASE("parameters that are not finite are not published where their bytes cannot say so") {
     run_in_process(1, [&](auto& world) {
-        auto exchange = transport_exchange<>{}.bind(
-            detail::meeting_place<std::remove_reference_t<decltype(world)>>{
-                {0, 1}, {}, {}, tensors, world, {0}});
+        auto exchange =
+            transport_exchange<>{}.bind(detail::meeting_place{{0, 1}, {}, {}, tensors, world, {0}});
         auto model = numbers(35, 1);
         model[31] = std::nanf("");
         exchange.begin(0);
@@ -302,7 +299,9 @@ TEST_CASE("a group that is done waits for the others, and all go on with the nex
 }
 
 TEST_CASE("with other topologies, and by changes alone") {
-    for (const auto whom : {lessons_from::ring, lessons_from::pairs, lessons_from::random}) {
+    for (const auto whom :
+         {codistillation_groups::lessons_from::ring, codistillation_groups::lessons_from::pairs,
+          codistillation_groups::lessons_from::random}) {
         const auto groups = codistillation_groups{.count = 4, .every = 5, .lessons = whom};
         for (const left& rank : train(4, taught_by(groups), 40)) {
             CHECK(heard_steps(rank) > 10);

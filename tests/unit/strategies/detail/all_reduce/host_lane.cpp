@@ -251,7 +251,7 @@ TEST_CASE("a host whose sum is not finite says so") {
 TEST_CASE("what a hierarchy cannot do is refused when it is bound") {
     run_in_process(2, [](in_process& t) {
         const layout tensors = matrices();
-        const dgc whole{.clip_norm = 1.0, .clip = clip_scope::per_model};
+        const dgc whole{.clip_norm = 1.0, .clip = local_clipping::per_model};
         CHECK_THROWS_AS((all_reduce{plain, whole, hierarchical{2}}.bind(tensors, t)),
                         invalid_option);
         CHECK_THROWS_AS((all_reduce{plain, dgc{}, hierarchical{0}}.bind(tensors, t)),

@@ -29,8 +29,7 @@ std::vector<double> moved_from(std::size_t holder, const Topology& topology, int
         const auto links = topology.bind(ranks);
         auto compressor = none{}.bind(tensors);
         std::vector<float> x{me == holder ? 1.0f : 0.0f};
-        detail::copy_exchange<none, std::remove_cvref_t<decltype(transport)>> copies(
-            tensors, compressor, links.matrix(0), transport);
+        detail::copy_exchange<none> copies(tensors, compressor, links.matrix(0), transport);
         for (std::uint64_t round = 0; round < 2; ++round) {
             copies.settle(compressor);
             copies.start(compressor, x, 1.0, round);

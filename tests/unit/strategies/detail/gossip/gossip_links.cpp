@@ -62,7 +62,7 @@ TEST_CASE("of links that are drawn anew the most of many rounds are logged") {
     CHECK(links.period() == 0);
     CHECK(links.summary().degree == 1);
     CHECK(links.drawn(9).degree() == 5);
-    const auto graph = detail::topologies::graph_of(
+    const auto graph = sotto::detail::topologies::graph_of(
         6, links.period(),
         links.summary().second_singular_value, [&](std::int64_t round) -> const auto& {
             return links.matrix(round);

@@ -27,12 +27,12 @@ namespace {
 struct ending {
     int blames = -1;
     std::string cause;
-    occasion when;
+    peer_failure::occasion when;
     duration after{};
 };
 
 /// Waits for the answer as a worker does, up to 10 s for a server that is away.
-ending wait_for_answer(simulated& t, detail::server_link<simulated>& link) {
+ending wait_for_answer(simulated& t, detail::server_link& link) {
     ending end;
     const time_point began = t.now();
     try {
@@ -63,7 +63,7 @@ ending wait_in_vain(bool pushes_late, simulated_options options = {}) {
             return;
         }
         std::vector<float> values(4);
-        detail::server_link<simulated> link(t, 0, values, 10s);
+        detail::server_link link(t, 0, values, 10s);
         if (pushes_late) t.charge({.flops = 1.5e11});
         t.at({.round = 7, .phase = "attach"});
         link.at({.round = 7, .phase = "attach"});
@@ -95,7 +95,17 @@ struct by_hand {
     std::optional<completion> poll(request r) const {
         return all[r.slot].done ? std::optional(completion{}) : std::nullopt;
     }
+    completion wait(request) { return {}; }
+    std::uint64_t activity() { return 0; }
+    void await(std::uint64_t) {}
+    bool agree(bool vote) { return vote; }
+    void withdraw() noexcept {}
+    void fail(std::string_view) noexcept {}
+    void at(peer_failure::occasion) {}
+    void reserve(std::int64_t) {}
     time_point now() const { return {}; }
+    void charge(work) {}
+    traffic counters() const { return {}; }
 
     request add(const transfer& t) {
         all.push_back(t);
@@ -110,7 +120,7 @@ struct by_hand {
 };
 
 /// Answers a push with the parameters.
-void answer(by_hand& t, detail::server_link<by_hand>& link, std::span<const float> values,
+void answer(by_hand& t, detail::server_link& link, std::span<const float> values,
             std::uint64_t rounds = 0, std::uint64_t version = 0) {
     std::array<std::byte, detail::wire::parameters_header_bytes> head{};
     detail::wire::write_parameters_header(
@@ -162,7 +172,7 @@ TEST_CASE("server_link: a server is not ready yet -> another answer is waited fo
     by_hand t;
     std::vector<float> values(4);
     const std::vector<float> served{1.0f, 2.0f, 3.0f, 4.0f};
-    detail::server_link<by_hand> link(t, 0, values, 10s);
+    detail::server_link link(t, 0, values, 10s);
     link.push({.kind = detail::wire::push_kind::attach}, {});
     for (auto& one : t.all) one.done = one.in.empty();  // it is sent
     std::array<std::byte, detail::wire::parameters_header_bytes> head{};
@@ -189,7 +199,7 @@ TEST_CASE(
     by_hand t;
     std::vector<float> values(4);
     const std::vector<float> served{1.0f, 2.0f, 3.0f, 4.0f};
-    detail::server_link<by_hand> link(t, 0, values, 10s);
+    detail::server_link link(t, 0, values, 10s);
     link.message().resize(detail::wire::push_head_bytes(0));
     link.push({.kind = detail::wire::push_kind::gradient, .clock = 1}, {});
     link.went(false);
@@ -214,7 +224,7 @@ namespace {
 struct worked {
     by_hand t;
     std::vector<float> values = std::vector<float>(4);
-    detail::server_link<by_hand> link{t, 0, values, 10s};
+    detail::server_link link{t, 0, values, 10s};
 
     worked() { link.message().resize(detail::wire::push_head_bytes(0)); }
     void push(detail::wire::push_kind kind, std::uint64_t round = 0) {

@@ -60,6 +60,14 @@ struct handed_in {
         return completion{.source = source, .bytes = static_cast<std::int64_t>(content.size())};
     }
     completion wait(request) { return {}; }
+    std::uint64_t activity() { return 0; }
+    void await(std::uint64_t) {}
+    bool agree(bool vote) { return vote; }
+    void withdraw() noexcept {}
+    void fail(std::string_view) noexcept {}
+    void at(peer_failure::occasion) {}
+    void reserve(std::int64_t) {}
+    traffic counters() const { return {}; }
 };
 
 layout one_number() {
@@ -110,9 +118,9 @@ struct served_two {
 
     handed_in t;
     layout tensors = one_number();
-    detail::serving_rank<options, handed_in> server{options{.servers = {.dedicated = true}},
-                                                    tensors, detail::shards_of(tensors, 1)[0],
-                                                    detail::server_roles(1, true, 0, 3), t};
+    detail::serving_rank<options> server{options{.servers = {.dedicated = true}}, tensors,
+                                         detail::shards_of(tensors, 1)[0],
+                                         detail::server_roles(1, true, 0, 3), t};
 
     served_two() {
         server.survive({});
@@ -159,7 +167,7 @@ TEST_CASE("serving_rank: it waits for its folder -> each second a sign to the ot
     // A job of another host, of which it is not known whether it lives.
     const detail::checkpoint::claimant other{
         "other", {"far", "another boot", 1, 5, 6}, "its claim"};
-    detail::checkpoint::folder_owner<memory_files> elsewhere(files, "run/server0", other);
+    detail::checkpoint::folder_owner elsewhere(files, "run/server0", other);
     std::string why;
     REQUIRE(elsewhere.attempt(why) == detail::checkpoint::ownership::held);
     handed_in t;
@@ -168,7 +176,7 @@ TEST_CASE("serving_rank: it waits for its folder -> each second a sign to the ot
     const layout tensors = one_number();
     const serving saving{.dedicated = true, .checkpoints = "run"};
     using options = served_two::options;
-    detail::serving_rank<options, handed_in, memory_files> server{
+    detail::serving_rank<options> server{
         options{.servers = saving},          tensors, detail::shards_of(tensors, 1)[0],
         detail::server_roles(1, true, 0, 3), t,       files};
     const float start = 0.0f;

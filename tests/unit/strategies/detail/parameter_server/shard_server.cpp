@@ -470,7 +470,7 @@ TEST_CASE("AdaDelay has the learning rate of any optimizer that tells it") {
     const float expected = static_cast<float>(-0.5 / (1.0 + 0.5 * std::sqrt(2.0)));
     CHECK(step(sgd{.learning_rate = 0.5}) == doctest::Approx(expected));
     CHECK(step(momentum_sgd{.learning_rate = 0.5, .momentum = 0.0}) == doctest::Approx(expected));
-    CHECK(step(clipped{sgd{.learning_rate = 0.5}, by_norm{10.0}}) == doctest::Approx(expected));
+    CHECK(step(clipped{sgd{.learning_rate = 0.5}, 10.0}) == doctest::Approx(expected));
 }
 
 TEST_CASE("a gradient that is no number is its rank's, and nothing of its round was applied") {

@@ -112,7 +112,7 @@ TEST_CASE("control goes on until the distance is below rho x rate x gradient nor
     CHECK(rounds_of(control, 0.051, 0.5, 1) == 2);
     CHECK(rounds_of(control, 0.4, 0.5, 2) == 4);
     CHECK(control.target({.where = {.step = 2}, .learning_rate = 0.1}) == doctest::Approx(0.05));
-    CHECK(control.needs({}) == consensus_measure::estimate);
+    CHECK(control.needs({}) == consensus_reading::measure::estimate);
 }
 
 TEST_CASE("the gradient norm is a running mean over steps, not over rounds") {
@@ -237,7 +237,7 @@ TEST_CASE(
 TEST_CASE("a fraction of the maximum is of the phase that the step is in") {
     const fraction_of_maximum options{.fraction = 0.25, .maxima = {{0.0, 4.0}, {6.0, 0.4}}};
     auto control = options.bind();
-    CHECK(control.needs({}) == consensus_measure::exact);
+    CHECK(control.needs({}) == consensus_reading::measure::exact);
     CHECK(control.target({.where = {.epoch = 5.9}}) == 1.0);
     CHECK(control.target({.where = {.epoch = 6.0}}) == doctest::Approx(0.1));
     CHECK(rounds_of(control, 1.5, 0.5, 0, 1.0) == 2);
@@ -272,8 +272,8 @@ TEST_CASE("phases follow each other by epochs") {
     const control_phases measured{consensus_control{}, 1.0,
                                   fraction_of_maximum{.maxima = {{0.0, 1.0}}}};
     static_assert(decltype(measured)::measures_exactly && !decltype(options)::measures_exactly);
-    CHECK(measured.bind().needs({.epoch = 0.5}) == consensus_measure::estimate);
-    CHECK(measured.bind().needs({.epoch = 1.0}) == consensus_measure::exact);
+    CHECK(measured.bind().needs({.epoch = 0.5}) == consensus_reading::measure::estimate);
+    CHECK(measured.bind().needs({.epoch = 1.0}) == consensus_reading::measure::exact);
     static_assert(detail::controlling::estimates<decltype(measured)>);
     static_assert(!detail::controlling::estimates<decltype(options)>);
     const auto from = [](double epoch) {
@@ -288,7 +288,7 @@ TEST_CASE("phases follow each other by epochs") {
 TEST_CASE("an exact mean takes the place of what neighbours would do, in its phases alone") {
     auto exact = exact_mean{}.bind();
     CHECK(rounds_of(exact, 1e9, 0.5) == 1);
-    CHECK(exact.needs({}) == consensus_measure::nothing);
+    CHECK(exact.needs({}) == consensus_reading::measure::nothing);
     CHECK(detail::controlling::wants_mean(exact, {}));
     const control_phases options{exact_mean{}, 2.0,
                                  control_phases{no_control{}, 3.0, exact_mean{}}};

@@ -27,7 +27,9 @@ namespace {
 struct never {
     static constexpr bool estimates = false;
     struct state {
-        consensus_measure needs(const round_info&) const { return consensus_measure::nothing; }
+        consensus_reading::measure needs(const round_info&) const {
+            return consensus_reading::measure::nothing;
+        }
         bool wants_one(const round_info&, double) const { return false; }
         bool wants_another(const consensus_reading&) const { return false; }
     };

@@ -1,3 +1,4 @@
+#include "sotto/transports/detail/messaging/handshake.hpp"
 #include "sotto/transports/detail/tcp/tcp_join.hpp"
 
 #include <doctest/doctest.h>

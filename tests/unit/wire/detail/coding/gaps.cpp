@@ -13,13 +13,12 @@
 #include "support/lanes.hpp"
 
 using namespace sotto;
-using namespace sotto::wire;
 using namespace sotto::detail::wire;
 
 namespace {
 
 struct classes_kernel {
-    template <kernels::instruction_set>
+    template <sotto::detail::kernels::instruction_set>
     SOTTO_INLINE static void run(const gap_classes& classes,
                                  const std::span<const std::uint32_t>& gaps,
                                  std::uint32_t* const& to) noexcept {
@@ -29,7 +28,7 @@ struct classes_kernel {
 
 void check_classes(const std::vector<std::uint32_t>& gaps) {
     for (int fine = 0; fine <= 3; ++fine)
-        testing::on_every_set([&](kernels::instruction_set set) {
+        testing::on_every_set([&](sotto::detail::kernels::instruction_set set) {
             std::vector<std::uint32_t> found(gaps.size());
             detail::kernels::run_unfused<classes_kernel>(
                 set, gap_classes{fine}, std::span<const std::uint32_t>(gaps), found.data());

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -16,55 +15,26 @@ public:
     int workers() const noexcept { return static_cast<int>(all_.size()); }
     /// Number of workers that share the round of the last gradient: all that are present, and the
     /// finished ones that gave a gradient to it.
-    int sharing() const noexcept {
-        return static_cast<int>(std::count_if(all_.begin(), all_.end(), [this](const entry& e) {
-            return e.is_present || (e.has_finished && e.clock >= last_pushed_);
-        }));
-    }
+    int sharing() const noexcept;
     bool is_present(int worker) const noexcept { return of(worker).is_present; }
     std::int64_t at(int worker) const noexcept { return of(worker).clock; }
-    bool is_waited_for(int worker) const noexcept {
-        return of(worker).is_present && !of(worker).is_overlooked;
-    }
+    bool is_waited_for(int worker) const noexcept;
 
-    void attach(int worker, std::int64_t clock) noexcept {
-        of(worker) = {clock, true, false, false};
-    }
+    void attach(int worker, std::int64_t clock) noexcept;
     void overlook(int worker) noexcept { of(worker).is_overlooked = true; }
-    void detach(int worker) noexcept {
-        if (!of(worker).is_present) return;
-        last_slowest_ = slowest();
-        of(worker).is_present = false;
-    }
+    void detach(int worker) noexcept;
     /// As detach, for a worker that has done all its rounds.
-    void finish(int worker) noexcept {
-        if (!of(worker).is_present) return;
-        detach(worker);
-        of(worker).has_finished = true;
-    }
-    void push(int worker, std::int64_t clock) noexcept {
-        of(worker).clock = last_pushed_ = clock;
-        of(worker).is_overlooked = false;
-    }
+    void finish(int worker) noexcept;
+    void push(int worker, std::int64_t clock) noexcept;
 
     /// The clock that all have reached who are waited for; that of the last ones where nobody is.
     std::int64_t slowest() const noexcept { return slowest_but(-1).value_or(last_slowest_); }
     /// The same of all but one; nothing where nobody else is there.
-    std::optional<std::int64_t> slowest_but(int worker) const noexcept {
-        std::optional<std::int64_t> least;
-        for (int other = 0; other < workers(); ++other)
-            if (other != worker && is_waited_for(other))
-                least = (std::min)(least.value_or(INT64_MAX), at(other));
-        return least;
-    }
+    std::optional<std::int64_t> slowest_but(int worker) const noexcept;
     /// Where one that begins stands.
-    std::int64_t start(int worker) const noexcept {
-        return slowest_but(worker).value_or(last_slowest_);
-    }
+    std::int64_t start(int worker) const noexcept;
     /// Where one must stand that is no more than `behind` behind all others.
-    std::int64_t at_least(int worker, std::int64_t behind) const noexcept {
-        return (std::max)(at(worker), slowest_but(worker).value_or(0) - behind);
-    }
+    std::int64_t at_least(int worker, std::int64_t behind) const noexcept;
 
 private:
     struct entry {
@@ -83,3 +53,7 @@ private:
 };
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/parameter_server/consistency/detail/worker_clocks.ipp"
+#endif

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "sotto/models/churn.hpp"
+
+namespace sotto {
+
+/// Adds to the log of a run how much predictions changed from its model to another, for the report
+/// to draw: `append_churn("run.jsonl", "the same with another seed", churn_between(a, b, 10))`.
+///   wire    one JSON line: event "churn", to, difference, flips, examples
+///   errors  io_failure, naming the file and the system's reason: there is no such log, or it
+///           cannot be written
+void append_churn(const std::filesystem::path& log, const std::string& to, const churn& found);
+
+}  // namespace sotto
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/logging/append_churn.ipp"
+#endif

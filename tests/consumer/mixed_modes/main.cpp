@@ -1,0 +1,7 @@
+#include <sotto/core/layout.hpp>
+
+int other();
+
+int main() {
+    return other();
+}

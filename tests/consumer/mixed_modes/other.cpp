@@ -1,0 +1,5 @@
+#include <sotto/core/layout.hpp>
+
+int other() {
+    return 0;
+}

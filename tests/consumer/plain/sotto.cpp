@@ -1,0 +1,2 @@
+#include <sotto/src.hpp>
+#include <sotto/src_tcp.hpp>

@@ -1,0 +1,85 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <tuple>
+
+#include "sotto/core/describe.hpp"
+#include "sotto/sotto.hpp"
+#include "support/all_policies.hpp"
+
+using namespace sotto;
+
+namespace {
+
+/// What checkpoints and logs say of these options, one after the other.
+class texts {
+public:
+    template <class... Options>
+    void of(const Options&... options) {
+        (one(options), ...);
+    }
+    const std::string& all() const { return all_; }
+
+private:
+    template <class Options>
+    void one(const Options& options) {
+        detail::description text;
+        all_ += text.add("strategy", options).text() + "\n";
+    }
+
+    std::string all_;
+};
+
+template <class Exchange>
+Exchange in(const char* folder) {
+    Exchange made;
+    made.folder = folder;
+    return made;
+}
+
+}  // namespace
+
+// A name or a line that changes makes checkpoints of older versions those of another configuration.
+TEST_CASE("configurations: every policy's text is as checkpoints have it") {
+    texts now;
+    std::apply([&](const auto&... each) { now.of(each...); }, testing::every_strategy{});
+    std::apply([&](const auto&... each) { now.of(each...); }, testing::every_compressor{});
+    std::apply([&](const auto&... each) { now.of(each...); }, testing::every_optimizer{});
+    now.of(
+        gossip{sgd{}, topologies::ring{}},
+        gossip{momentum_sgd{}, topologies::torus{}, consensus_control{}},
+        gossip{sgd{}, topologies::exponential{}, no_control{}, top_k{}, mixing::choco{}},
+        gossip{sgd{}, topologies::hypercube{}, no_control{}, none{}, mixing::gradient_tracking{}},
+        gossip{sgd{}, topologies::random_matching{}, no_control{}, none{},
+               mixing::asynchronous_pairs{}},
+        gossip{sgd{}, topologies::random_regular{}, exact_mean{}, none{}, mixing::d_squared{}},
+        gossip{sgd{}, topologies::lazy{topologies::star{}}, consensus_band{}, none{},
+               mixing::slow_momentum{}},
+        gossip{sgd{}, topologies::complete{}, no_control{}, none{}, mixing::push_sum{}},
+        gossip{sgd{}, topologies::ring{}, no_control{}, none{}, mixing::adapt_then_combine{},
+               surviving{}},
+        gossip{sgd{}, topologies::tree{}, fixed_rounds{}, none{}, mixing::quasi_global_momentum{}});
+    now.of(parameter_server{sgd{}}, parameter_server{sgd{}, asynchronous{}, delay_compensation{}},
+           parameter_server{sgd{}, stale_synchronous{}, gap_aware{}, dgc{}},
+           parameter_server{sgd{}, dynamic_stale_synchronous{}, ada_delay{}, none{}, serving{}});
+    now.of(local_updates{sgd{}}, local_updates{adamw{}, diloco()},
+           local_updates{adamw{}, random_pairs{}});
+    now.of(codistillation{all_reduce{sgd{}}, soft_cross_entropy{}, in<checkpoint_exchange>("x")},
+           codistillation{all_reduce{sgd{}}, forward_kl{}, transport_exchange{}},
+           codistillation{all_reduce{sgd{}}, reverse_kl{}, prediction_exchange{}},
+           codistillation{all_reduce{sgd{}}, squared_logit_error{}, in<finished_models>("y")});
+
+    std::ifstream file(std::filesystem::path(__FILE__).replace_filename("configurations.txt"));
+    REQUIRE(file.is_open());
+    std::istringstream found(now.all());
+    std::string expected, line;
+    for (int number = 1; std::getline(file, expected); ++number) {
+        CAPTURE(number);
+        REQUIRE(std::getline(found, line));
+        CHECK(line == expected);
+    }
+    CHECK_FALSE(std::getline(found, line));
+}
