@@ -136,7 +136,11 @@ set(sotto_headers
     include/sotto/kernels/detail/nn/orthonormalise.hpp
     include/sotto/kernels/detail/nn/shifted_planes.hpp
     include/sotto/kernels/detail/nn/squash.hpp
+    include/sotto/kernels/detail/nn/squash_lanes.hpp
+    include/sotto/kernels/detail/quantise/choose_by_sign.hpp
+    include/sotto/kernels/detail/quantise/code_checks.hpp
     include/sotto/kernels/detail/quantise/code_packing.hpp
+    include/sotto/kernels/detail/quantise/code_sizes.hpp
     include/sotto/kernels/detail/quantise/counter_random.hpp
     include/sotto/kernels/detail/quantise/half.hpp
     include/sotto/kernels/detail/quantise/one_bit.hpp
@@ -144,7 +148,10 @@ set(sotto_headers
     include/sotto/kernels/detail/quantise/quantise_block.hpp
     include/sotto/kernels/detail/quantise/quantise_by_norm.hpp
     include/sotto/kernels/detail/quantise/scaled_signs.hpp
+    include/sotto/kernels/detail/quantise/sign_bits.hpp
+    include/sotto/kernels/detail/quantise/signed_sums.hpp
     include/sotto/kernels/detail/quantise/signs.hpp
+    include/sotto/kernels/detail/quantise/spread_of_block.hpp
     include/sotto/kernels/detail/quantise/ternary.hpp
     include/sotto/kernels/detail/simd/arithmetic.hpp
     include/sotto/kernels/detail/simd/bit_places.hpp
@@ -154,31 +161,41 @@ set(sotto_headers
     include/sotto/kernels/detail/simd/processor.hpp
     include/sotto/kernels/detail/simd/reductions.hpp
     include/sotto/kernels/detail/simd/require.hpp
+    include/sotto/kernels/detail/simd/run_on.hpp
+    include/sotto/kernels/detail/simd/sums.hpp
     include/sotto/kernels/detail/simd/unfused.hpp
     include/sotto/kernels/detail/simd/uninitialised.hpp
     include/sotto/kernels/detail/simd/vector.hpp
+    include/sotto/kernels/detail/top_k/carried_threshold.hpp
     include/sotto/kernels/detail/top_k/collect.hpp
     include/sotto/kernels/detail/top_k/keep_top.hpp
     include/sotto/kernels/detail/top_k/largest_index.hpp
     include/sotto/kernels/detail/top_k/magnitude.hpp
     include/sotto/kernels/detail/top_k/rank_magnitude.hpp
     include/sotto/kernels/detail/top_k/sample.hpp
+    include/sotto/kernels/detail/top_k/select.hpp
     include/sotto/kernels/detail/top_k/sources.hpp
     include/sotto/kernels/detail/top_k/threshold_sampler.hpp
     include/sotto/kernels/detail/top_k/top_k_search.hpp
     include/sotto/kernels/detail/top_k/value_bins.hpp
     include/sotto/kernels/detail/update/averaging.hpp
+    include/sotto/kernels/detail/update/compensate.hpp
+    include/sotto/kernels/detail/update/compensation.hpp
     include/sotto/kernels/detail/update/delay_compensation.hpp
     include/sotto/kernels/detail/update/entries.hpp
+    include/sotto/kernels/detail/update/entry_loops.hpp
     include/sotto/kernels/detail/update/exponential_mean.hpp
     include/sotto/kernels/detail/update/gap.hpp
+    include/sotto/kernels/detail/update/mean_shares.hpp
     include/sotto/kernels/detail/update/momentum.hpp
     include/sotto/kernels/detail/update/pushed_step.hpp
     include/sotto/kernels/detail/update/updates.hpp
+    include/sotto/kernels/detail/update/velocity_lanes.hpp
     include/sotto/kernels/dgc_step.hpp
     include/sotto/kernels/instruction_set.hpp
     include/sotto/kernels/select_top_k.hpp
     include/sotto/kernels/select_top_k_of_many.hpp
+    include/sotto/kernels/selection.hpp
     include/sotto/kernels/sparse_add.hpp
     include/sotto/kernels/team_top_k.hpp
     include/sotto/kernels/thread_team.hpp
@@ -620,6 +637,38 @@ set(sotto_bodies
     include/sotto/distillation/soft_cross_entropy.ipp
     include/sotto/distillation/softened.ipp
     include/sotto/distillation/squared_logit_error.ipp
+    include/sotto/kernels/detail/nn/elementwise.ipp
+    include/sotto/kernels/detail/nn/gates.ipp
+    include/sotto/kernels/detail/nn/low_rank.ipp
+    include/sotto/kernels/detail/nn/normalise.ipp
+    include/sotto/kernels/detail/nn/orthonormalise.ipp
+    include/sotto/kernels/detail/nn/shifted_planes.ipp
+    include/sotto/kernels/detail/nn/squash.ipp
+    include/sotto/kernels/detail/quantise/half.ipp
+    include/sotto/kernels/detail/quantise/one_bit.ipp
+    include/sotto/kernels/detail/quantise/quantise.ipp
+    include/sotto/kernels/detail/quantise/quantise_by_norm.ipp
+    include/sotto/kernels/detail/quantise/scaled_signs.ipp
+    include/sotto/kernels/detail/quantise/signs.ipp
+    include/sotto/kernels/detail/quantise/ternary.ipp
+    include/sotto/kernels/detail/simd/arithmetic.ipp
+    include/sotto/kernels/detail/simd/digest.ipp
+    include/sotto/kernels/detail/simd/reductions.ipp
+    include/sotto/kernels/detail/top_k/value_bins.ipp
+    include/sotto/kernels/detail/update/averaging.ipp
+    include/sotto/kernels/detail/update/delay_compensation.ipp
+    include/sotto/kernels/detail/update/entries.ipp
+    include/sotto/kernels/detail/update/exponential_mean.ipp
+    include/sotto/kernels/detail/update/gap.ipp
+    include/sotto/kernels/detail/update/momentum.ipp
+    include/sotto/kernels/detail/update/pushed_step.ipp
+    include/sotto/kernels/detail/update/updates.ipp
+    include/sotto/kernels/dgc_step.ipp
+    include/sotto/kernels/instruction_set.ipp
+    include/sotto/kernels/select_top_k.ipp
+    include/sotto/kernels/select_top_k_of_many.ipp
+    include/sotto/kernels/sparse_add.ipp
+    include/sotto/kernels/team_top_k.ipp
     include/sotto/launch/detail/ending.ipp
     include/sotto/launch/detail/heard_signals.ipp
     include/sotto/launch/detail/interfaces.ipp

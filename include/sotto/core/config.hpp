@@ -142,10 +142,14 @@
 #else
 #define SOTTO_UNIT_MATH
 #endif
+#if defined(SOTTO_SEPARATE_COMPILATION)
+#define SOTTO_UNIT unit  // one unit compiles them all
+#else
 #define SOTTO_UNIT                                                                             \
     SOTTO_UNIT_OF(SOTTO_UNIT_VECTORS, SOTTO_UNIT_MORE_VECTORS, SOTTO_UNIT_DOT, SOTTO_UNIT_FMA, \
                   SOTTO_UNIT_F16C, SOTTO_UNIT_BITS, SOTTO_UNIT_MORE_BITS, SOTTO_UNIT_MATH,     \
                   SOTTO_UNIT_DISPATCH)
+#endif
 
 /// Where ranks of a simulated network can be contexts of one thread: glibc has them, and sanitizers
 /// take their stacks for that thread's.

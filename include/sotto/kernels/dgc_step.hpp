@@ -1,15 +1,11 @@
 #pragma once
 
-#include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/detail/update/momentum.hpp"
-#include "sotto/kernels/detail/simd/require.hpp"
 #include "sotto/kernels/select_top_k.hpp"
-#include "sotto/kernels/detail/top_k/sources.hpp"
 
 namespace sotto::detail::kernels {
 
@@ -29,51 +25,6 @@ struct dgc_buffers {
 
 }  // namespace sotto::detail::kernels
 
-namespace sotto::detail::kernels::inline SOTTO_UNIT {
-
-template <bool Nesterov>
-sotto::kernels::selection step_and_select(const momentum_step& step, const dgc_buffers& buffers,
-                                          std::size_t k, bool mask, top_k_search& search,
-                                          const probable_thresholds* guess) {
-    using source = momentum_source<Nesterov>;
-    const selected_part<source> part{
-        {{step.momentum, step.gradient_scale, buffers.gradient.data(), buffers.velocity.data(),
-          buffers.accumulated.data(), buffers.next_velocity.data(),
-          buffers.next_accumulated.data()},
-         mask,
-         buffers.streams &&
-             source::can_stream(buffers.next_velocity.data(), buffers.next_accumulated.data())},
-        buffers.gradient.size()};
-    search.run(std::span(&part, 1), k, guess);
-    return {{search.places(), k}, {search.values(), k}};
-}
-
-template <class Index>
-sotto::kernels::selection run_step(const momentum_step& step, const dgc_buffers& buffers,
-                                   std::int64_t k, bool mask,
-                                   sotto::kernels::basic_top_k_scratch<Index>& scratch,
-                                   const probable_thresholds* guess) {
-    const std::size_t n = buffers.gradient.size();
-    require_size_of({"gradient", n},
-                    {{"velocity", buffers.velocity.size()},
-                     {"accumulated", buffers.accumulated.size()},
-                     {"next_velocity", buffers.next_velocity.size()},
-                     {"next_accumulated", buffers.next_accumulated.size()}},
-                    "dgc_step");
-    check_top_k(n, k, narrow_max, "dgc_step");
-    if (k == 0) {
-        accumulate_velocity(step, buffers.gradient, buffers.velocity, buffers.accumulated,
-                            buffers.next_velocity, buffers.next_accumulated);
-        return {};
-    }
-    const auto wanted = static_cast<std::size_t>(k);
-    top_k_search& search = insides::of(scratch);
-    return step.nesterov ? step_and_select<true>(step, buffers, wanted, mask, search, guess)
-                         : step_and_select<false>(step, buffers, wanted, mask, search, guess);
-}
-
-}  // namespace sotto::detail::kernels::inline SOTTO_UNIT
-
 namespace sotto::kernels {
 inline namespace SOTTO_UNIT {
 
@@ -91,26 +42,19 @@ inline namespace SOTTO_UNIT {
 ///   errors  invalid_option for other sizes or k. A NaN counts as larger than infinity and is
 ///           selected: see first_non_finite and scale_and_sum_squares in reductions.hpp
 ///   source  Lin et al. 2018, Deep Gradient Compression, arXiv:1712.01887, algorithm 4
-template <std::same_as<std::uint32_t> Index>
 selection dgc_step(const detail::kernels::momentum_step& step,
                    const detail::kernels::dgc_buffers& buffers, std::int64_t k, bool mask,
-                   basic_top_k_scratch<Index>& scratch) {
-    return detail::kernels::run_step(step, buffers, k, mask, scratch, nullptr);
-}
+                   top_k_scratch& scratch);
 
 /// The same, to the last bit, with the threshold of the last step on these buffers if 4,096 values
 /// agree with it.
-template <std::same_as<std::uint32_t> Index>
 selection dgc_step(const detail::kernels::momentum_step& step,
                    const detail::kernels::dgc_buffers& buffers, std::int64_t k, bool mask,
-                   basic_top_k_scratch<Index>& scratch,
-                   detail::kernels::carried_threshold& carried) {
-    const selection found = detail::kernels::run_step(step, buffers, k, mask, scratch,
-                                                      detail::kernels::insides::guess_of(carried));
-    detail::kernels::insides::learn(carried, scratch, k);
-    return found;
-}
+                   top_k_scratch& scratch, detail::kernels::carried_threshold& carried);
 
 }  // namespace SOTTO_UNIT
-
 }  // namespace sotto::kernels
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/kernels/dgc_step.ipp"
+#endif

@@ -1,14 +1,10 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
-#include <string>
 
 #include "sotto/core/config.hpp"
-#include "sotto/kernels/detail/top_k/largest_index.hpp"
-#include "sotto/kernels/detail/simd/require.hpp"
 
 namespace sotto::detail::kernels {
 
@@ -21,40 +17,6 @@ struct sparse_values {
 
 }  // namespace sotto::detail::kernels
 
-namespace sotto::detail::kernels::inline SOTTO_UNIT {
-
-inline void check_indices(const sparse_values& entries, std::size_t message, std::size_t size) {
-    const auto& indices = entries.indices;
-    if (indices.size() != entries.values.size()) [[unlikely]]
-        refuse("add_sparse",
-               "message " + std::to_string(message) + " has " + std::to_string(indices.size()) +
-                   " indices and " + std::to_string(entries.values.size()) + " values",
-               "a value for every index");
-    const std::size_t at = first_beyond(indices, size);
-    if (at == indices.size()) [[likely]]
-        return;
-    refuse("add_sparse",
-           "entry " + std::to_string(at) + " of message " + std::to_string(message) +
-               " has index " + std::to_string(indices[at]),
-           "less than " + std::to_string(size) + ", the size of the sum");
-}
-
-inline void add_entries(const sparse_values& entries, float* sum) noexcept {
-    // Far enough ahead that a few lines are on their way from memory at any time.
-    constexpr std::size_t ahead = 32;
-    const std::uint32_t* indices = entries.indices.data();
-    const float* values = entries.values.data();
-    const std::size_t count = entries.indices.size();
-    std::size_t j = 0;
-    for (; j + ahead < count; ++j) {
-        __builtin_prefetch(sum + indices[j + ahead], 1);
-        sum[indices[j]] += values[j];
-    }
-    for (; j < count; ++j) sum[indices[j]] += values[j];
-}
-
-}  // namespace sotto::detail::kernels::inline SOTTO_UNIT
-
 namespace sotto::kernels {
 inline namespace SOTTO_UNIT {
 
@@ -65,13 +27,7 @@ inline namespace SOTTO_UNIT {
 ///   cost    O(entries): a line of the sum each, where they are far apart
 ///   errors  invalid_option, before anything is added: an index that is not below the size, with
 ///           the position of the first; unless every message has as many values as indices
-inline void add_sparse(std::span<float> sum,
-                       std::span<const detail::kernels::sparse_values> messages) {
-    for (std::size_t m = 0; m < messages.size(); ++m)
-        detail::kernels::check_indices(messages[m], m, sum.size());
-    for (const detail::kernels::sparse_values& entries : messages)
-        detail::kernels::add_entries(entries, sum.data());
-}
+void add_sparse(std::span<float> sum, std::span<const detail::kernels::sparse_values> messages);
 
 /// The same for messages in braces, of which there may be none.
 inline void add_sparse(std::span<float> sum,
@@ -85,5 +41,8 @@ inline void add_sparse(std::span<float> sum, const detail::kernels::sparse_value
 }
 
 }  // namespace SOTTO_UNIT
-
 }  // namespace sotto::kernels
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/kernels/sparse_add.ipp"
+#endif

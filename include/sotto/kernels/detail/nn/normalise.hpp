@@ -1,11 +1,10 @@
 #pragma once
 
-#include <cstddef>
 #include <span>
 
 #include "sotto/core/config.hpp"
-#include "sotto/kernels/instruction_set.hpp"
 #include "sotto/kernels/detail/simd/vector.hpp"
+#include "sotto/kernels/instruction_set.hpp"
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
@@ -24,143 +23,29 @@ struct normalisation {
     bool rectified = false;  // whether what is below 0 becomes 0
 };
 
-/// Sums over `Term`, which adds what a value (or a vector of them) has to two sums.
-template <class Term>
-struct add_up {
-    // Four sums of each kind: each add waits for the one before it, about four cycles.
-    template <instruction_set Set, class... Arguments>
-    SOTTO_INLINE static two_sums run(const float* x, const float* dy, std::size_t count,
-                                     const Arguments&... how) noexcept {
-        constexpr std::size_t lanes = lanes_of(Set);
-        floats<lanes> first[4] = {}, second[4] = {};
-        std::size_t i = 0;
-        for (; i + 4 * lanes <= count; i += 4 * lanes)
-#pragma GCC unroll 4
-            for (std::size_t v = 0; v < 4; ++v)
-                add_vector<lanes>(first[v], second[v], x + i + v * lanes, dy + i + v * lanes,
-                                  how...);
-        for (; i + lanes <= count; i += lanes)
-            add_vector<lanes>(first[0], second[0], x + i, dy + i, how...);
-        two_sums sums{sum_of((first[0] + first[1]) + (first[2] + first[3])),
-                      sum_of((second[0] + second[1]) + (second[2] + second[3]))};
-        for (; i < count; ++i) Term::add(sums.first, sums.second, x[i], dy[i], how...);
-        return sums;
-    }
-
-private:
-    template <std::size_t Lanes>
-    SOTTO_INLINE static void add_vector(auto& first, auto& second, const float* x, const float* dy,
-                                        const auto&... how) noexcept {
-        floats<Lanes> value, change;
-        load(value, x);
-        load(change, dy);
-        Term::add(first, second, value, change, how...);
-    }
-};
-
-struct deviation {
-    SOTTO_INLINE static void add(auto& first, auto& second, const auto& x, const auto&,
-                                 float centre) noexcept {
-        const auto from_centre = x - centre;
-        first += from_centre;
-        second += from_centre * from_centre;
-    }
-};
-
-struct apply_normalisation {
-    template <int Lanes>
-    SOTTO_INLINE static void step(const float* x, float* y, const normalisation& how) noexcept {
-        floats<Lanes> value;
-        load(value, x);
-        value = (value - how.mean) * how.scale + how.shift;
-        if (how.rectified) value = value < 0.0f ? floats<Lanes>{} : value;
-        store(value, y);
-    }
-    template <instruction_set Set>
-    SOTTO_INLINE static void run(const float* x, float* y, std::size_t count,
-                                 const normalisation& how) noexcept {
-        constexpr std::size_t lanes = lanes_of(Set);
-        std::size_t i = 0;
-        for (; i + lanes <= count; i += lanes) step<lanes>(x + i, y + i, how);
-        for (; i < count; ++i) {
-            const float value = (x[i] - how.mean) * how.scale + how.shift;
-            y[i] = how.rectified && value < 0.0f ? 0.0f : value;
-        }
-    }
-};
-
-/// What of dy comes through the rectifier: y is computed anew, which takes less time than to read
-/// it.
-template <class Vector>
-SOTTO_INLINE void pass_rectifier(Vector& change, const Vector& value, const normalisation& how) {
-    const Vector y = (value - how.mean) * how.scale + how.shift;
-    change = y > 0.0f ? change : Vector{};
-}
-
-struct gradient_term {
-    SOTTO_INLINE static void add(auto& first, auto& second, const auto& x, const auto& dy,
-                                 const normalisation& how) noexcept {
-        auto change = dy;
-        if (how.rectified) pass_rectifier(change, x, how);
-        first += change;
-        second += change * (x - how.mean);
-    }
-};
-
-/// dx = scale (dy - mean_change) - slope (x - mean), over what comes through the rectifier.
-struct normalisation_gradient {
-    template <instruction_set Set>
-    SOTTO_INLINE static void run(const float* x, const float* dy, float* dx, std::size_t count,
-                                 const normalisation& how, float mean_change,
-                                 float slope) noexcept {
-        constexpr std::size_t lanes = lanes_of(Set);
-        std::size_t i = 0;
-        for (; i + lanes <= count; i += lanes) {
-            floats<lanes> value, change;
-            load(value, x + i);
-            load(change, dy + i);
-            if (how.rectified) pass_rectifier(change, value, how);
-            const floats<lanes> to =
-                (change - mean_change) * how.scale - (value - how.mean) * slope;
-            store(to, dx + i);
-        }
-        for (; i < count; ++i) {
-            float change = dy[i];
-            if (how.rectified) pass_rectifier(change, x[i], how);
-            dx[i] = (change - mean_change) * how.scale - (x[i] - how.mean) * slope;
-        }
-    }
-};
-
 // Spans of one call have one length. Sums are in an order that depends on it and the instruction
 // set alone; with no multiply-add fused or with another order of the sums, their last bits differ
 // between instruction sets.
 
 /// The sums of x - centre and of its square. Costs a read of x.
-inline two_sums sums_of_deviations(std::span<const float> x, float centre) noexcept {
-    return sotto::kernels::run_widest<add_up<deviation>>(x.data(), x.data(), x.size(), centre);
-}
+two_sums sums_of_deviations(std::span<const float> x, float centre) noexcept;
 
 /// y = scale (x - mean) + shift, or the larger of that and 0; y may be x. Costs a read and a write.
-inline void normalise(std::span<const float> x, std::span<float> y,
-                      const normalisation& how) noexcept {
-    sotto::kernels::run_widest<apply_normalisation>(x.data(), y.data(), y.size(), how);
-}
+void normalise(std::span<const float> x, std::span<float> y, const normalisation& how) noexcept;
 
 /// The sums of dy and of dy (x - mean), where dy counts only where y > 0 if y was rectified. Costs
 /// a read of both.
-inline two_sums sums_of_gradients(std::span<const float> x, std::span<const float> dy,
-                                  const normalisation& how) noexcept {
-    return sotto::kernels::run_widest<add_up<gradient_term>>(x.data(), dy.data(), x.size(), how);
-}
+two_sums sums_of_gradients(std::span<const float> x, std::span<const float> dy,
+                           const normalisation& how) noexcept;
 
 /// The way back through a normalisation whose mean and scale depend on x. Costs two reads and a
 /// write; dx may be x or dy.
 ///   math    dx = scale (dy - mean_change) - slope (x - mean), with dy as for sums_of_gradients
-inline void normalise_back(std::span<const float> x, std::span<const float> dy, std::span<float> dx,
-                           const normalisation& how, float mean_change, float slope) noexcept {
-    sotto::kernels::run_widest<normalisation_gradient>(x.data(), dy.data(), dx.data(), dx.size(),
-                                                       how, mean_change, slope);
-}
+void normalise_back(std::span<const float> x, std::span<const float> dy, std::span<float> dx,
+                    const normalisation& how, float mean_change, float slope) noexcept;
 
 }  // namespace sotto::detail::kernels::inline SOTTO_UNIT
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/kernels/detail/nn/normalise.ipp"
+#endif

@@ -1,107 +1,24 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <span>
 
 #include "sotto/core/config.hpp"
-#include "sotto/kernels/instruction_set.hpp"
 #include "sotto/kernels/detail/simd/unfused.hpp"
 #include "sotto/kernels/detail/simd/vector.hpp"
+#include "sotto/kernels/instruction_set.hpp"
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// What both functions below are made of, for y <= 0.
-///   math    y = n log 2 + r, n to the nearest, so |r| < 0.35;  power = 2^n;
-///           scaled = power (exp(r) - 1), so that exp(y) = scaled + power and
-///           exp(y) - 1 = scaled + (power - 1) without cancellation.
-///           The series of exp leaves out 6e-9 after seven terms. n times the first 17 bits of
-///           log 2 is exact. Below -87, y counts as -87: 2^-126 is the last power that is normal.
-template <int Lanes>
-SOTTO_INLINE void split_exponential(const floats<Lanes>& at, floats<Lanes>& scaled,
-                                    floats<Lanes>& power) noexcept {
-    SOTTO_UNFUSED_BODY
-    using lanes = floats<Lanes>;
-    using words = integers<Lanes>;
-    const lanes lowest = lanes{} - 87.0f;
-    const lanes y = at < lowest ? lowest : at;  // a NaN stays one
-    const auto n = __builtin_convertvector(y * 0x1.715476p+0f - 0.5f, words);
-    const auto whole = __builtin_convertvector(n, lanes);
-    const lanes r = (y - whole * 0x1.62e4p-1f) - whole * 0x1.7f7d1cp-20f;
-    lanes series = r * (1.0f / 5040) + 1.0f / 720;
-    series = series * r + 1.0f / 120;
-    series = series * r + 1.0f / 24;
-    series = series * r + 1.0f / 6;
-    series = series * r + 0.5f;
-    const words exponent = (n + 127) << 23;
-    std::memcpy(&power, &exponent, sizeof power);
-    scaled = (series * r * r + r) * power;
-}
-
-template <int Lanes>
-SOTTO_INLINE void sigmoid_lanes(const floats<Lanes>& x, floats<Lanes>& to) noexcept {
-    SOTTO_UNFUSED_BODY
-    using lanes = floats<Lanes>;
-    lanes scaled, power;
-    split_exponential<Lanes>(x < 0.0f ? x : -x, scaled, power);
-    const lanes falling = scaled + power;  // exp(-|x|)
-    to = (x < 0.0f ? falling : lanes{} + 1.0f) / (falling + 1.0f);
-}
-
-template <int Lanes>
-SOTTO_INLINE void tanh_lanes(const floats<Lanes>& x, floats<Lanes>& to) noexcept {
-    SOTTO_UNFUSED_BODY
-    using lanes = floats<Lanes>;
-    lanes scaled, power;
-    const lanes twice = x + x;
-    split_exponential<Lanes>(x < 0.0f ? twice : -twice, scaled, power);
-    const lanes less = scaled + (power - 1.0f);  // exp(-2|x|) - 1
-    const lanes size = less / (less + 2.0f);     // -tanh |x|
-    to = x < 0.0f ? size : 0.0f - size;
-}
-
-template <class Function>
-struct each_value {
-    template <instruction_set Set>
-    SOTTO_INLINE static void run(const float* x, float* y, std::size_t count) noexcept {
-        constexpr int lanes = lanes_of(Set);
-        for (std::size_t i = 0; i < count; i += lanes) {
-            floats<lanes> value;
-            load_some<lanes>(value, x + i, count - i);
-            Function::template apply<lanes>(value);
-            store_some<lanes>(value, y + i, count - i);
-        }
-    }
-};
-
-struct sigmoid_of {
-    template <int Lanes>
-    SOTTO_INLINE static void apply(floats<Lanes>& value) noexcept {
-        sigmoid_lanes<Lanes>(value, value);
-    }
-};
-using sigmoid_kernel = each_value<sigmoid_of>;
-
-struct tanh_of {
-    template <int Lanes>
-    SOTTO_INLINE static void apply(floats<Lanes>& value) noexcept {
-        tanh_lanes<Lanes>(value, value);
-    }
-};
-using tanh_kernel = each_value<tanh_of>;
-
 /// y = 1 / (1 + exp(-x)); y may be x. Relative error below 2e-7 down to x = -87; from there on it
 /// stays at exp(-87). The same bits on every instruction set; a NaN stays one.
-inline void sigmoid(std::span<const float> x, std::span<float> y) noexcept {
-    run_unfused<sigmoid_kernel>(sotto::kernels::best_instruction_set(), x.data(), y.data(),
-                                x.size());
-}
+void sigmoid(std::span<const float> x, std::span<float> y) noexcept;
 
 /// y = tanh x; y may be x. Relative error below 2e-7, also near 0. The same bits on every
 /// instruction set; a NaN stays one.
-inline void tanh(std::span<const float> x, std::span<float> y) noexcept {
-    run_unfused<tanh_kernel>(sotto::kernels::best_instruction_set(), x.data(), y.data(), x.size());
-}
+void tanh(std::span<const float> x, std::span<float> y) noexcept;
 
 }  // namespace sotto::detail::kernels::inline SOTTO_UNIT
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/kernels/detail/nn/squash.ipp"
+#endif

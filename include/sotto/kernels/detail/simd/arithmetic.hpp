@@ -1,84 +1,28 @@
 #pragma once
 
-#include <cstddef>
 #include <span>
 
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/detail/simd/each_lane.hpp"
-#include "sotto/kernels/detail/simd/reductions.hpp"
-#include "sotto/kernels/detail/simd/require.hpp"
 #include "sotto/kernels/detail/simd/vector.hpp"
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
-
-struct scale_lanes {
-    float factor;
-    float* x;
-
-    SOTTO_INLINE void ahead(std::size_t i) const noexcept { fetch_ahead(x + i); }
-
-    template <class V>
-    SOTTO_INLINE void at(std::size_t i) const noexcept {
-        V value;
-        load(value, x + i);
-        value = value * factor;
-        store(value, x + i);
-    }
-};
-
-struct add_lanes {
-    float* sum;
-    const float* x;
-
-    SOTTO_INLINE void ahead(std::size_t i) const noexcept { fetch_ahead(sum + i, x + i); }
-
-    template <class V>
-    SOTTO_INLINE void at(std::size_t i) const noexcept {
-        V value, more;
-        load(value, sum + i);
-        load(more, x + i);
-        value = value + more;
-        store(value, sum + i);
-    }
-};
-
-struct subtract_scaled_lanes {
-    float factor;
-    float* y;
-    const float* x;
-
-    SOTTO_INLINE void ahead(std::size_t i) const noexcept { fetch_ahead(y + i, x + i); }
-
-    template <class V>
-    SOTTO_INLINE void at(std::size_t i) const noexcept {
-        SOTTO_UNFUSED_BODY
-        V value, less;
-        load(value, y + i);
-        load(less, x + i);
-        value = value - factor * less;
-        store(value, y + i);
-    }
-};
 
 // Below, all spans have one size, or it is an invalid_option, and are the same memory or share
 // none. The same bits on every instruction set. Sums of squares and the search for values that are
 // not finite are in reductions.hpp.
 
 /// x *= factor.
-inline void scale(std::span<float> x, float factor) noexcept {
-    at_each_lane(scale_lanes{factor, x.data()}, x.size());
-}
+void scale(std::span<float> x, float factor) noexcept;
 
 /// sum += x.
-inline void add(std::span<float> sum, std::span<const float> x) {
-    require_size_of({"sum", sum.size()}, {{"x", x.size()}}, "add");
-    at_each_lane(add_lanes{sum.data(), x.data()}, sum.size());
-}
+void add(std::span<float> sum, std::span<const float> x);
 
 /// y -= factor * x, product rounded before the difference.
-inline void subtract_scaled(std::span<float> y, float factor, std::span<const float> x) {
-    require_size_of({"y", y.size()}, {{"x", x.size()}}, "subtract_scaled");
-    at_each_lane(subtract_scaled_lanes{factor, y.data(), x.data()}, y.size());
-}
+void subtract_scaled(std::span<float> y, float factor, std::span<const float> x);
 
 }  // namespace sotto::detail::kernels::inline SOTTO_UNIT
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/kernels/detail/simd/arithmetic.ipp"
+#endif

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/detail/simd/bit_places.hpp"

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "sotto/core/config.hpp"
+#include "sotto/kernels/detail/simd/run_on.hpp"
 #include "sotto/kernels/instruction_set.hpp"
 #include "sotto/kernels/detail/simd/vector.hpp"
 

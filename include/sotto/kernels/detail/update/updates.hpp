@@ -1,17 +1,10 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
-#include <string>
 
 #include "sotto/core/config.hpp"
-#include "sotto/kernels/detail/simd/each_lane.hpp"
 #include "sotto/kernels/detail/update/exponential_mean.hpp"
-#include "sotto/kernels/detail/top_k/largest_index.hpp"
-#include "sotto/kernels/detail/simd/require.hpp"
-#include "sotto/kernels/detail/simd/vector.hpp"
 
 namespace sotto::detail::kernels {
 
@@ -28,169 +21,37 @@ struct adamw_step {
 
 inline namespace SOTTO_UNIT {
 
-struct descend_lanes {
-    float rate;
-    float* w;
-    const float* g;
-
-    SOTTO_INLINE void ahead(std::size_t i) const noexcept { fetch_ahead(w + i, g + i); }
-
-    template <class V>
-    SOTTO_INLINE void at(std::size_t i) const noexcept {
-        SOTTO_UNFUSED_BODY
-        V weight, gradient;
-        load(weight, w + i);
-        load(gradient, g + i);
-        const V next = weight - rate * gradient;
-        store(next, w + i);
-    }
-};
-
-SOTTO_UNFUSED inline void descend_entries(float rate, float* w, const float* g,
-                                          std::span<const std::uint32_t> indices) noexcept {
-    SOTTO_UNFUSED_BODY
-    for (const std::uint32_t i : indices) w[i] -= rate * g[i];
-}
-
-template <bool Nesterov>
-struct descend_with_decay_lanes {
-    float rate, decay, momentum;
-    float *w, *b;
-    const float* g;
-
-    SOTTO_INLINE void ahead(std::size_t i) const noexcept { fetch_ahead(w + i, b + i, g + i); }
-
-    template <class V>
-    SOTTO_INLINE void at(std::size_t i) const noexcept {
-        SOTTO_UNFUSED_BODY
-        V weight, gradient, buffer;
-        load(weight, w + i);
-        load(gradient, g + i);
-        load(buffer, b + i);
-        const V d = decay * weight;
-        buffer = momentum * buffer + d;
-        store(buffer, b + i);
-        const V pull = Nesterov ? V(d + momentum * buffer) : buffer;
-        const V next = weight - rate * (gradient + pull);
-        store(next, w + i);
-    }
-};
-
-template <bool Nesterov>
-struct descend_with_momentum_lanes {
-    float rate, decay, momentum;
-    float *w, *u;
-    const float* g;
-
-    SOTTO_INLINE void ahead(std::size_t i) const noexcept { fetch_ahead(w + i, u + i, g + i); }
-
-    template <class V>
-    SOTTO_INLINE void at(std::size_t i) const noexcept {
-        SOTTO_UNFUSED_BODY
-        V weight, gradient, velocity;
-        load(weight, w + i);
-        load(gradient, g + i);
-        load(velocity, u + i);
-        const V d = gradient + decay * weight;
-        velocity = momentum * velocity + d;
-        store(velocity, u + i);
-        const V step = Nesterov ? V(d + momentum * velocity) : velocity;
-        const V next = weight - rate * step;
-        store(next, w + i);
-    }
-};
-
-struct descend_adamw_lanes {
-    adamw_step s;
-    float *w, *m, *v;
-    const float* g;
-    mean_shares of_mean{s.beta1}, of_square{s.beta2};
-
-    SOTTO_INLINE void ahead(std::size_t i) const noexcept {
-        fetch_ahead(w + i, m + i, v + i, g + i);
-    }
-
-    template <class V>
-    SOTTO_INLINE void at(std::size_t i) const noexcept {
-        SOTTO_UNFUSED_BODY
-        V weight, gradient, mean, square;
-        load(weight, w + i);
-        load(gradient, g + i);
-        load(mean, m + i);
-        load(square, v + i);
-        take_into_mean(of_mean, gradient, mean);
-        take_into_mean(of_square, V(gradient * gradient), square);
-        // Not infinity: no later gradient could take that back.
-        const V largest = V{} + (std::numeric_limits<float>::max)();
-        square = square > largest ? largest : square;
-        store(mean, m + i);
-        store(square, v + i);
-        V root = square * s.correction2;
-        take_root(root);
-        const V step = mean * s.correction1 / (root + s.epsilon);
-        const V next = weight - s.rate * (s.decay * weight + step);
-        store(next, w + i);
-    }
-};
-
 // Below, all spans have one size, or it is an invalid_option, and no two share memory. The same
 // bits on every instruction set.
 
 /// w -= rate * g. Reads 8 bytes and writes 4 a weight.
-inline void descend(float rate, std::span<float> w, std::span<const float> g) {
-    require_size_of({"w", w.size()}, {{"g", g.size()}}, "descend");
-    at_each_lane(descend_lanes{rate, w.data(), g.data()}, w.size());
-}
+void descend(float rate, std::span<float> w, std::span<const float> g);
 
 /// w[i] -= rate * g[i] at these indices alone. Also an invalid_option, before anything changes: an
 /// index that is not below the size.
-inline void descend_at(float rate, std::span<float> w, std::span<const float> g,
-                       std::span<const std::uint32_t> indices) {
-    require_size_of({"w", w.size()}, {{"g", g.size()}}, "descend_at");
-    if (const std::size_t at = first_beyond(indices, w.size()); at < indices.size()) [[unlikely]]
-        refuse("descend_at",
-               "index " + std::to_string(indices[at]) + " at place " + std::to_string(at),
-               "less than " + std::to_string(w.size()) + ", the size of w");
-    descend_entries(rate, w.data(), g.data(), indices);
-}
+void descend_at(float rate, std::span<float> w, std::span<const float> g,
+                std::span<const std::uint32_t> indices);
 
 /// SGD with the decay term's own momentum: d = decay * w;  b = m b + d;  w -= rate * (g + b).
 /// Nesterov: w -= rate * (g + (d + m b)). Reads 12 bytes and writes 8 a weight.
-inline void descend_with_decay(float rate, float decay, float momentum, bool nesterov,
-                               std::span<float> w, std::span<const float> g, std::span<float> b) {
-    require_size_of({"w", w.size()}, {{"g", g.size()}, {"b", b.size()}}, "descend_with_decay");
-    const auto run = [&]<bool Nesterov>() {
-        at_each_lane(
-            descend_with_decay_lanes<Nesterov>{rate, decay, momentum, w.data(), b.data(), g.data()},
-            w.size());
-    };
-    nesterov ? run.operator()<true>() : run.operator()<false>();
-}
+void descend_with_decay(float rate, float decay, float momentum, bool nesterov, std::span<float> w,
+                        std::span<const float> g, std::span<float> b);
 
 /// Momentum SGD: d = g + decay * w;  u = m u + d;  w -= rate * u.  Nesterov: w -= rate * (d + m u).
 /// Reads 12 bytes and writes 8 a weight.
-inline void descend_with_momentum(float rate, float decay, float momentum, bool nesterov,
-                                  std::span<float> w, std::span<const float> g,
-                                  std::span<float> u) {
-    require_size_of({"w", w.size()}, {{"g", g.size()}, {"u", u.size()}}, "descend_with_momentum");
-    const auto run = [&]<bool Nesterov>() {
-        at_each_lane(descend_with_momentum_lanes<Nesterov>{rate, decay, momentum, w.data(),
-                                                           u.data(), g.data()},
-                     w.size());
-    };
-    nesterov ? run.operator()<true>() : run.operator()<false>();
-}
+void descend_with_momentum(float rate, float decay, float momentum, bool nesterov,
+                           std::span<float> w, std::span<const float> g, std::span<float> u);
 
 /// AdamW, with c1 and c2 the corrections: m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
 /// w -= rate * (decay * w + m c1 / (sqrt(v c2) + epsilon)). 1 - b is rounded once, from double, and
 /// v is at most the largest float. Reads 16 bytes and writes 12 a weight.
-inline void descend_adamw(const adamw_step& s, std::span<float> w, std::span<const float> g,
-                          std::span<float> m, std::span<float> v) {
-    require_size_of({"w", w.size()}, {{"g", g.size()}, {"m", m.size()}, {"v", v.size()}},
-                    "descend_adamw");
-    at_each_lane(descend_adamw_lanes{s, w.data(), m.data(), v.data(), g.data()}, w.size());
-}
+void descend_adamw(const adamw_step& s, std::span<float> w, std::span<const float> g,
+                   std::span<float> m, std::span<float> v);
 
 }  // namespace SOTTO_UNIT
 
 }  // namespace sotto::detail::kernels
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/kernels/detail/update/updates.ipp"
+#endif

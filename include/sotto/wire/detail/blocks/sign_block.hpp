@@ -8,6 +8,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/core/result.hpp"
+#include "sotto/kernels/detail/quantise/code_sizes.hpp"
 #include "sotto/kernels/detail/simd/reductions.hpp"
 #include "sotto/kernels/detail/quantise/scaled_signs.hpp"
 #include "sotto/kernels/detail/quantise/signs.hpp"
