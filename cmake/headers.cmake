@@ -517,6 +517,7 @@ set(sotto_headers
     include/sotto/wire/detail/blocks/sparse_pair.hpp
     include/sotto/wire/detail/coding/bitmap_code.hpp
     include/sotto/wire/detail/coding/bits.hpp
+    include/sotto/wire/detail/coding/coded_indices.hpp
     include/sotto/wire/detail/coding/coding_loop.hpp
     include/sotto/wire/detail/coding/gap_classes.hpp
     include/sotto/wire/detail/coding/gap_pair.hpp
@@ -525,6 +526,7 @@ set(sotto_headers
     include/sotto/wire/detail/coding/gaps.hpp
     include/sotto/wire/detail/coding/index_code.hpp
     include/sotto/wire/detail/coding/index_pair.hpp
+    include/sotto/wire/detail/coding/index_plan.hpp
     include/sotto/wire/detail/coding/little_endian.hpp
     include/sotto/wire/detail/coding/prefix_code.hpp
     include/sotto/wire/detail/coding/rice_code.hpp
@@ -864,7 +866,23 @@ set(sotto_bodies
     include/sotto/transports/speeds.ipp
     include/sotto/transports/tcp_options.ipp
     include/sotto/transports/transport_ref.ipp
-    include/sotto/wire/detail/protocols/gossip_word.ipp)
+    include/sotto/wire/dense_block.ipp
+    include/sotto/wire/detail/blocks/codebook_block.ipp
+    include/sotto/wire/detail/blocks/quantised_block.ipp
+    include/sotto/wire/detail/blocks/sign_block.ipp
+    include/sotto/wire/detail/blocks/sparse_pair.ipp
+    include/sotto/wire/detail/coding/index_code.ipp
+    include/sotto/wire/detail/coding/varint.ipp
+    include/sotto/wire/detail/protocols/frame.ipp
+    include/sotto/wire/detail/protocols/gossip_word.ipp
+    include/sotto/wire/detail/protocols/hello.ipp
+    include/sotto/wire/detail/protocols/membership_report.ipp
+    include/sotto/wire/detail/protocols/model_message.ipp
+    include/sotto/wire/detail/protocols/push.ipp
+    include/sotto/wire/detail/protocols/rank_table.ipp
+    include/sotto/wire/detail/protocols/word.ipp
+    include/sotto/wire/sparse_block.ipp
+    include/sotto/wire/value_format.ipp)
 
 # Those of transports over TCP.
 set(sotto_tcp_bodies

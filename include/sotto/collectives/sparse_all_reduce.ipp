@@ -170,7 +170,7 @@ SOTTO_DECL void sparse_all_reduce::write_runs() {
         const kernels::sparse_values run = run_to(to);
         const std::size_t begin = out_.size();
         if (!run.indices.empty())
-            wire::encode_sparse(stripes_.places(), run.indices, run.values, format_, out_);
+            sotto::wire::encode_sparse(stripes_.places(), run.indices, run.values, format_, out_);
         sends_.push(through_.send(to, label_, byte_view(out_).subspan(begin)));
     }
 }

@@ -202,9 +202,10 @@ SOTTO_DECL void server_link::apply_changes() {
     const auto count = static_cast<std::size_t>((std::min)(head.entries, n));
     changed_at_.resize(count);
     changed_to_.resize(count);
-    const auto entries = wire::decode_sparse(changes_, n, std::span<std::uint32_t>(changed_at_),
-                                             std::span<float>(changed_to_))
-                             .value([&] { return what(); });
+    const auto entries =
+        sotto::wire::decode_sparse(changes_, n, std::span<std::uint32_t>(changed_at_),
+                                   std::span<float>(changed_to_))
+            .value([&] { return what(); });
     for (std::size_t k = 0; k < entries.indices.size(); ++k)
         values_[entries.indices[k]] = entries.values[k];
 }

@@ -267,9 +267,9 @@ private:
         for (std::size_t k = 0; k < indices_.size(); ++k) values_[k] = present[indices_[k]];
         w.changes.clear();
         w.changes.reserve(static_cast<std::size_t>(room_.answer_bytes));
-        wire::encode_sparse(static_cast<std::int64_t>(present.size()),
-                            std::span<const std::uint32_t>(indices_), values_,
-                            wire::value_format::fp32, w.changes);
+        sotto::wire::encode_sparse(static_cast<std::int64_t>(present.size()),
+                                   std::span<const std::uint32_t>(indices_), values_,
+                                   wire::value_format::fp32, w.changes);
         if constexpr (compares)
             kernels::copy_at(versions_.own(worker), versions_.now(), indices_);
         else

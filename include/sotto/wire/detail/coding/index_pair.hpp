@@ -13,7 +13,7 @@
 #include "sotto/wire/detail/coding/gap_classes.hpp"
 #include "sotto/wire/detail/coding/gap_pair.hpp"
 #include "sotto/wire/detail/coding/gap_reading.hpp"
-#include "sotto/wire/detail/coding/index_code.hpp"
+#include "sotto/wire/detail/coding/index_plan.hpp"
 #include "sotto/wire/detail/coding/rice_code.hpp"
 
 namespace sotto::detail::wire::inline SOTTO_UNIT {

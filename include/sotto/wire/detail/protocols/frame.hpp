@@ -6,7 +6,6 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/core/result.hpp"
-#include "sotto/kernels/detail/simd/digest.hpp"
 #include "sotto/wire/detail/coding/little_endian.hpp"
 
 namespace sotto::detail::wire::inline SOTTO_UNIT {
@@ -46,13 +45,13 @@ struct frame_header {
 };
 
 constexpr std::size_t frame_header_bytes = 64;  // on the wire
-constexpr std::uint16_t frame_magic = 0x5073;   // what every frame begins with
-constexpr std::uint8_t protocol_version = 1;    // that this build speaks
+
+constexpr std::uint16_t frame_magic = 0x5073;  // what every frame begins with
+
+constexpr std::uint8_t protocol_version = 1;  // that this build speaks
 
 /// XXH3-64 of bytes, seeded for one direction of one connection: it finds accidents, not forgeries.
-inline std::uint64_t frame_digest(byte_view content, std::uint64_t seed) noexcept {
-    return kernels::digest(content, seed);
-}
+std::uint64_t frame_digest(byte_view content, std::uint64_t seed) noexcept;
 
 /// Writes the 64 bytes of a header; requires as many at `to`.
 ///   wire    | bytes | content, little endian                                          |
@@ -68,46 +67,15 @@ inline std::uint64_t frame_digest(byte_view content, std::uint64_t seed) noexcep
 ///           | 8     | value                                                           |
 ///           | 8     | digest of the payload                                           |
 ///           | 8     | digest of the 56 bytes before                                   |
-inline void write_frame_header(const frame_header& header, std::uint64_t seed,
-                               std::byte* to) noexcept {
-    store_little_endian(to, frame_magic);
-    to[2] = std::byte{protocol_version};
-    to[3] = static_cast<std::byte>(header.type);
-    store_little_endian(to + 4, header.epoch);
-    store_little_endian(to + 8, header.sequence);
-    store_little_endian(to + 16, header.channel);
-    store_little_endian(to + 20, header.item);
-    store_little_endian(to + 24, header.round);
-    store_little_endian(to + 32, header.size);
-    store_little_endian(to + 40, header.value);
-    store_little_endian(to + 48, header.payload_digest);
-    store_little_endian(to + 56, frame_digest({to, 56}, seed));
-}
+void write_frame_header(const frame_header& header, std::uint64_t seed, std::byte* to) noexcept;
 
 /// Reads a header; requires 64 readable bytes at `from`.
 ///   errors  refuses another magic number, version or type, and a header that was damaged. The
 ///           size is the sender's word: bound it before use
-inline result<frame_header> read_frame_header(const std::byte* from, std::uint64_t seed) noexcept {
-    const auto magic = load_little_endian<std::uint16_t>(from);
-    if (magic != frame_magic) return fault{0, "a frame, which starts with 0x5073", magic};
-    const auto version = std::to_integer<std::uint8_t>(from[2]);
-    if (version != protocol_version) return fault{2, "version 1 of the protocol", version};
-    const auto digest = load_little_endian<std::uint64_t>(from + 56);
-    if (digests_are_checked && digest != frame_digest({from, 56}, seed))
-        return fault{56, "the digest of the header before it", static_cast<std::int64_t>(digest)};
-    const auto type = std::to_integer<std::uint8_t>(from[3]);
-    if (type < static_cast<std::uint8_t>(frame_type::message) ||
-        type > static_cast<std::uint8_t>(frame_type::part))
-        return fault{3, "a type of frame, 1 to 10", type};
-    return frame_header{static_cast<frame_type>(type),
-                        load_little_endian<std::uint32_t>(from + 4),
-                        load_little_endian<std::uint64_t>(from + 8),
-                        load_little_endian<std::uint32_t>(from + 16),
-                        load_little_endian<std::uint32_t>(from + 20),
-                        load_little_endian<std::uint64_t>(from + 24),
-                        load_little_endian<std::uint64_t>(from + 32),
-                        load_little_endian<std::uint64_t>(from + 40),
-                        load_little_endian<std::uint64_t>(from + 48)};
-}
+result<frame_header> read_frame_header(const std::byte* from, std::uint64_t seed) noexcept;
 
 }  // namespace sotto::detail::wire::inline SOTTO_UNIT
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/wire/detail/protocols/frame.ipp"
+#endif
