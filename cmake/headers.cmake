@@ -4,6 +4,7 @@
 set(sotto_headers
     include/sotto/checkpoint/detail/digest.hpp
     include/sotto/checkpoint/detail/disk.hpp
+    include/sotto/checkpoint/detail/field_visitor.hpp
     include/sotto/checkpoint/detail/file_header.hpp
     include/sotto/checkpoint/detail/file_reader.hpp
     include/sotto/checkpoint/detail/file_system.hpp
@@ -418,7 +419,7 @@ set(sotto_headers
     include/sotto/trainer/detail/checkpointing/run_chance.hpp
     include/sotto/trainer/detail/checkpointing/run_keeper.hpp
     include/sotto/trainer/detail/checkpointing/run_place.hpp
-    include/sotto/trainer/detail/checkpointing/saved_state.hpp
+    include/sotto/trainer/detail/checkpointing/saved_run.hpp
     include/sotto/trainer/detail/checkpointing/saving.hpp
     include/sotto/trainer/detail/evaluator.hpp
     include/sotto/trainer/detail/fit_progress.hpp
@@ -547,6 +548,7 @@ set(sotto_headers
 set(sotto_bodies
     include/sotto/checkpoint/detail/digest.ipp
     include/sotto/checkpoint/detail/disk.ipp
+    include/sotto/checkpoint/detail/field_visitor.ipp
     include/sotto/checkpoint/detail/file_header.ipp
     include/sotto/checkpoint/detail/file_reader.ipp
     include/sotto/checkpoint/detail/file_system.ipp
@@ -821,8 +823,9 @@ set(sotto_bodies
     include/sotto/trainer/checkpoints.ipp
     include/sotto/trainer/detail/agreement.ipp
     include/sotto/trainer/detail/checkpointing/resuming.ipp
+    include/sotto/trainer/detail/checkpointing/run_keeper.ipp
     include/sotto/trainer/detail/checkpointing/run_place.ipp
-    include/sotto/trainer/detail/checkpointing/saved_state.ipp
+    include/sotto/trainer/detail/checkpointing/saved_run.ipp
     include/sotto/trainer/detail/checkpointing/saving.ipp
     include/sotto/trainer/detail/fit_progress.ipp
     include/sotto/trainer/detail/located.ipp
@@ -858,6 +861,7 @@ set(sotto_bodies
     include/sotto/transports/packet_library.ipp
     include/sotto/transports/packet_options.ipp
     include/sotto/transports/remarks.ipp
+    include/sotto/transports/run_in_process.ipp
     include/sotto/transports/run_simulated.ipp
     include/sotto/transports/simulated.ipp
     include/sotto/transports/simulated_faults.ipp

@@ -37,7 +37,7 @@
 #include "sotto/trainer/detail/run_description.hpp"
 #include "sotto/trainer/detail/checkpointing/run_keeper.hpp"
 #include "sotto/trainer/detail/checkpointing/run_place.hpp"
-#include "sotto/trainer/detail/checkpointing/saved_state.hpp"
+#include "sotto/trainer/detail/checkpointing/saved_run.hpp"
 #include "sotto/trainer/detail/strategy_info.hpp"
 #include "sotto/trainer/detail/tensor_names.hpp"
 #include "sotto/transports/tolerant_transport.hpp"
@@ -87,7 +87,8 @@ public:
           buffers_(model, together_),
           all_(model, state_, parameters_, buffers_, options.checked().batch_size, together_),
           description_(detail::describe_run(options_, strategy, model)),
-          keeper_(model, state_, parameters_, learnt_, together_, description_, options.seed) {
+          saved_(model, state_, parameters_, learnt_),
+          keeper_(saved_, together_, description_, options.seed) {
         const bool alone = detail::conducting::introduce(state_, description_);
         if (!alone) detail::require_agreement(transport_, description_);
         model.initialise(parameters_, chance_.of_group("parameters"));
@@ -305,12 +306,12 @@ private:
             data.size(), share, options_.batch_size, chance_.of_order("order"), options_.shuffle,
             own ? detail::data::shard{} : detail::conducting::shard(state_),
             chance_.of_all("shards"));
-        const typename decltype(keeper_)::training training(keeper_);
+        const detail::run_keeper::training training(keeper_);
         const detail::conducting::fit_scope<state_type> scope(state_);
         bool resumed = keeper_.resumes();
         fit_ = keeper_.next_fit();
         if constexpr (saveable)
-            if (!fit_.ends(length)) (keeper_.require_folder(extras, place()), ...);
+            if (!fit_.ends(length)) (require_folder(extras), ...);
         const bool begins_anew =
             !fit_.ends(length) && !goes_on_with({data.size(), sampler.examples(), own});
         keeper_.begin_fit(fit_);
@@ -349,9 +350,7 @@ private:
         const auto save = [&]([[maybe_unused]] std::optional<std::int64_t> completed,
                               [[maybe_unused]] bool last) {
             if constexpr (saveable)
-                (keeper_.save_if_due(extras, place(stop), completed, last, whole, seconds,
-                                     extras...),
-                 ...);
+                (save_if_due(extras, place(stop), completed, last, whole, seconds, extras...), ...);
         };
         const auto finish = [&] {
             return detail::conducting::finish(state_, std::span<float>(parameters_), transport_);
@@ -469,6 +468,24 @@ private:
         return found;
     }
 
+    template <class Extra>
+    void require_folder(const Extra& asked) {
+        if constexpr (saves<Extra>) keeper_.require_folder(asked, place());
+    }
+
+    template <class Extra, class Seconds, class... Told>
+    void save_if_due(const Extra& asked, const detail::run_place& now,
+                     std::optional<std::int64_t> completed, bool last, fit_report& whole,
+                     const Seconds& seconds, Told&... told) {
+        if constexpr (saves<Extra>) {
+            if (!keeper_.is_due(asked, now, completed, last)) return;
+            checkpoint_report report = keeper_.save(asked, now);
+            report.seconds = seconds();
+            keeper_.note(asked, report, whole);
+            (detail::calling::checkpoint(told, report), ...);
+        }
+    }
+
     template <std::convertible_to<detail::checkpoint::disk> Files>
     resume_report restore(const std::filesystem::path& folder, bool required,
                           const resume_options& options, const Files& files) {
@@ -525,7 +542,8 @@ private:
     std::int64_t round_ = 0;      // rounds completed of the epoch after these
     detail::data_source source_;  // of those rounds
     detail::fit_progress fit_;    // the one under way
-    detail::run_keeper<Model, state_type, Strategy::synchronous> keeper_;
+    detail::saved_run_of<Model, state_type, Strategy::synchronous> saved_;
+    detail::run_keeper keeper_;
 };
 
 }  // namespace sotto

@@ -1,26 +1,25 @@
 #pragma once
 
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
-#include <mutex>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
-#include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/core/detail/processes/owner_process.hpp"
-#include "sotto/transports/detail/messaging/age_list.hpp"
-#include "sotto/transports/detail/in_process/in_process_hub.hpp"
-#include "sotto/transports/detail/in_process/in_process_mailbox.hpp"
 #include "sotto/transports/transport.hpp"
+
+namespace sotto::detail {
+class in_process_hub;
+namespace local {
+struct transfer;
+struct mailbox;
+struct ballot;
+}  // namespace local
+}  // namespace sotto::detail
 
 namespace sotto {
 
@@ -49,10 +48,10 @@ public:
     in_process(const in_process&) = delete;
     in_process& operator=(const in_process&) = delete;
     /// Withdraws: see transport.
-    ~in_process() { withdraw(); }
+    ~in_process();
 
     int rank() const noexcept { return rank_; }
-    int size() const noexcept { return hub_->size(); }
+    int size() const noexcept { return size_; }
 
     request send(int to, tag label, byte_view out);
 
@@ -62,11 +61,11 @@ public:
 
     completion wait(request r);
 
-    std::uint64_t activity() const noexcept { return own().activity.load(); }
+    std::uint64_t activity() const noexcept;
 
     void await(std::uint64_t seen);
 
-    bool agree(bool vote) { return agree(hub_->everyone(), vote); }
+    bool agree(bool vote);
 
     /// The vote of some ranks (ascending; this one among them), as atomic as that of all: for
     /// groups.
@@ -84,14 +83,14 @@ public:
 
     void reserve(std::int64_t count);
 
-    time_point now() const noexcept { return std::chrono::steady_clock::now(); }
+    time_point now() const noexcept;
     void charge(work) const noexcept {}
     traffic counters() const noexcept { return traffic_; }
 
 private:
-    static constexpr std::int64_t transfers_max = std::int64_t{1} << 24;
+    struct transfers;
 
-    detail::local::mailbox& own() const noexcept { return hub_->box(rank_); }
+    detail::local::mailbox& own() const noexcept;
 
     static bool under_way(const transfer& t) noexcept;
 
@@ -111,17 +110,7 @@ private:
 
     /// Blocks until `awake`, or the deadline: then false.
     template <class Predicate>
-    bool sleep(int waits_for, Predicate awake) {
-        detail::local::mailbox& box = own();
-        deadline limit(now(), hub_->options().timeout);
-        std::unique_lock lock(box.mutex);
-        box.waits_for.store(waits_for);
-        bool in_time = awake();
-        while (!in_time && !limit.passed(now()))
-            in_time = box.changed.wait_until(lock, limit.next_look(), awake);
-        box.waits_for.store(detail::local::waits_for_nobody);
-        return in_time;
-    }
+    bool sleep(int waits_for, Predicate awake);
 
     [[noreturn]] void lose(int leaver);
 
@@ -133,15 +122,12 @@ private:
 
     static std::string describe(const transfer& t);
 
-    detail::owner_process owner_;
     detail::in_process_hub* hub_;
-    int rank_;
+    int rank_, size_;
     bool withdrawn_ = false;
     peer_failure::occasion occasion_;
     traffic traffic_;
-    std::deque<transfer> transfers_;     // never moved: the other side holds pointers to them
-    detail::age_list<transfer> in_use_;  // transfers that are not idle
-    std::vector<std::uint32_t> free_;
+    std::unique_ptr<transfers> transfers_;
 };
 
 static_assert(transport<in_process>);

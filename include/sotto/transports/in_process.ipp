@@ -3,18 +3,71 @@
 #include "sotto/transports/in_process.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
+#include <deque>
+#include <mutex>
 #include <stdexcept>
+#include <vector>
 
 #include "sotto/core/config.hpp"
+#include "sotto/core/deadline.hpp"
+#include "sotto/core/detail/processes/owner_process.hpp"
+#include "sotto/transports/detail/in_process/in_process_hub.hpp"
+#include "sotto/transports/detail/in_process/in_process_mailbox.hpp"
+#include "sotto/transports/detail/messaging/age_list.hpp"
 
 namespace sotto {
 
-SOTTO_DECL in_process::in_process(detail::in_process_hub& hub, int rank) : hub_(&hub), rank_(rank) {
-    if (rank < 0 || rank >= hub.size())
+/// Those of one rank, and the process that made them.
+struct in_process::transfers {
+    static constexpr std::int64_t max = std::int64_t{1} << 24;
+
+    detail::owner_process owner;
+    std::deque<transfer> all;         // never moved: the other side holds pointers to them
+    detail::age_list<transfer> used;  // those that are not idle
+    std::vector<std::uint32_t> free;  // places of the others
+};
+
+SOTTO_DECL in_process::in_process(detail::in_process_hub& hub, int rank)
+    : hub_(&hub), rank_(rank), size_(hub.size()), transfers_(std::make_unique<transfers>()) {
+    if (rank < 0 || rank >= size_)
         throw invalid_option("in_process: rank " + std::to_string(rank) + " in a hub of " +
-                             std::to_string(hub.size()));
+                             std::to_string(size_));
     reserve(hub.options().transfers);
+}
+
+SOTTO_DECL in_process::~in_process() {
+    withdraw();
+}
+
+SOTTO_DECL detail::local::mailbox& in_process::own() const noexcept {
+    return hub_->box(rank_);
+}
+
+SOTTO_DECL std::uint64_t in_process::activity() const noexcept {
+    return own().activity.load();
+}
+
+SOTTO_DECL bool in_process::agree(bool vote) {
+    return agree(hub_->everyone(), vote);
+}
+
+SOTTO_DECL time_point in_process::now() const noexcept {
+    return std::chrono::steady_clock::now();
+}
+
+template <class Predicate>
+bool in_process::sleep(int waits_for, Predicate awake) {
+    detail::local::mailbox& box = own();
+    deadline limit(now(), hub_->options().timeout);
+    std::unique_lock lock(box.mutex);
+    box.waits_for.store(waits_for);
+    bool in_time = awake();
+    while (!in_time && !limit.passed(now()))
+        in_time = box.changed.wait_until(lock, limit.next_look(), awake);
+    box.waits_for.store(detail::local::waits_for_nobody);
+    return in_time;
 }
 
 SOTTO_DECL request in_process::send(int to, tag label, byte_view out) {
@@ -61,9 +114,9 @@ SOTTO_DECL void in_process::await(std::uint64_t seen) {
     begin();
     if (activity() != seen) return;
     if (hub_->has_leavers())
-        for (const transfer* t = in_use_.oldest(); t; t = t->newer)
+        for (const transfer* t = transfers_->used.oldest(); t; t = t->newer)
             if (const auto leaver = hub_->left_for_ever(*t); leaver && under_way(*t)) lose(*leaver);
-    const transfer* const waited = in_use_.longest_waiting(under_way);
+    const transfer* const waited = transfers_->used.longest_waiting(under_way);
     if (!waited) {
         // A transfer completes before activity tells: who holds the mutex sees both or neither.
         const std::lock_guard lock(own().mutex);
@@ -92,15 +145,16 @@ SOTTO_DECL bool in_process::agree(ballot& among, bool vote) {
 
 SOTTO_DECL void in_process::withdraw() noexcept {
     withdrawn_ = true;
-    if (!owner_.is_this()) return;  // a child of fork(): other ranks are threads of the parent
-    while (transfer* const t = in_use_.oldest()) {
+    if (!transfers_->owner.is_this())
+        return;  // a child of fork(): other ranks are threads of the parent
+    while (transfer* const t = transfers_->used.oldest()) {
         if (under_way(*t)) hub_->cancel(*t);
         retire(*t);
     }
 }
 
 SOTTO_DECL void in_process::fail(std::string_view cause, errc kind) noexcept {
-    if (!owner_.is_this()) return withdraw();
+    if (!transfers_->owner.is_this()) return withdraw();
     try {
         hub_->fail(rank_, std::string(cause), kind);
     } catch (...) {
@@ -115,20 +169,20 @@ SOTTO_DECL void in_process::blame(int rank, const std::string& cause, errc code)
 }
 
 SOTTO_DECL void in_process::reserve(std::int64_t count) {
-    if (count < 0 || count > transfers_max)
+    if (count < 0 || count > transfers::max)
         throw invalid_option("in_process: room for " + std::to_string(count) +
                              " transfers; 0 to 2^24 are possible");
-    const auto needed = (std::max)(static_cast<std::size_t>(count), transfers_.size());
-    free_.reserve(needed);
+    const auto needed = (std::max)(static_cast<std::size_t>(count), transfers_->all.size());
+    transfers_->free.reserve(needed);
     {
         const std::lock_guard lock(own().mutex);
         own().reserve(needed);
     }
-    while (transfers_.size() < needed) {
-        transfer& t = transfers_.emplace_back();
+    while (transfers_->all.size() < needed) {
+        transfer& t = transfers_->all.emplace_back();
         t.owner = rank_;
-        t.slot = static_cast<std::uint32_t>(transfers_.size() - 1);
-        free_.push_back(t.slot);
+        t.slot = static_cast<std::uint32_t>(transfers_->all.size() - 1);
+        transfers_->free.push_back(t.slot);
     }
 }
 
@@ -152,15 +206,15 @@ SOTTO_DECL void in_process::begin(const char* what, int peer, int lowest) {
 
 SOTTO_DECL in_process::transfer& in_process::take(bool sends, int peer, tag label,
                                                   std::int64_t size) {
-    if (free_.empty())
-        reserve(std::max<std::int64_t>(16, 2 * static_cast<std::int64_t>(transfers_.size())));
-    transfer& t = transfers_[free_.back()];
-    free_.pop_back();
+    if (transfers_->free.empty())
+        reserve(std::max<std::int64_t>(16, 2 * static_cast<std::int64_t>(transfers_->all.size())));
+    transfer& t = transfers_->all[transfers_->free.back()];
+    transfers_->free.pop_back();
     t.sends = sends;
     t.peer = peer;
     t.label = label;
     t.size = size;
-    in_use_.add(t);
+    transfers_->used.add(t);
     t.reached.store(transfer::stage::posted, std::memory_order_relaxed);
     return t;
 }
@@ -172,8 +226,8 @@ SOTTO_DECL request in_process::post(transfer& t) {
 }
 
 SOTTO_DECL in_process::transfer& in_process::find(request r) {
-    if (r.slot < transfers_.size()) {
-        transfer& t = transfers_[r.slot];
+    if (r.slot < transfers_->all.size()) {
+        transfer& t = transfers_->all[r.slot];
         if (t.generation == r.generation && t.reached.load() != transfer::stage::idle) return t;
     }
     misuse("the request (slot " + std::to_string(r.slot) + ", generation " +
@@ -182,9 +236,9 @@ SOTTO_DECL in_process::transfer& in_process::find(request r) {
 
 SOTTO_DECL void in_process::retire(transfer& t) noexcept {
     t.reached.store(transfer::stage::idle);
-    in_use_.remove(t);
+    transfers_->used.remove(t);
     ++t.generation;
-    free_.push_back(t.slot);  // has room for every slot
+    transfers_->free.push_back(t.slot);  // has room for every slot
 }
 
 SOTTO_DECL completion in_process::finish(transfer& t) {

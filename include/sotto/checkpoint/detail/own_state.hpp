@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/checkpoint/detail/field_visitor.hpp"
 #include "sotto/checkpoint/detail/file_reader.hpp"
 #include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/file_writer.hpp"

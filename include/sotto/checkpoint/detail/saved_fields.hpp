@@ -3,17 +3,13 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
-#include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "sotto/checkpoint/detail/digest.hpp"
 #include "sotto/checkpoint/detail/file_header.hpp"
 #include "sotto/core/bytes.hpp"
-#include "sotto/core/visit.hpp"
 
 namespace sotto::detail {
 
@@ -34,27 +30,11 @@ struct saved_fields {
     bool of_one_world = false;  // only as many ranks can go on with it
 };
 
-/// Takes what a state shows by `visit`. Its copies take it together.
-class field_visitor {
-public:
-    /// Fields that are there are `apart`, as parameters that differ between ranks.
-    explicit field_visitor(saved_fields& to);
-
-    void operator()(std::string_view name, std::span<float> values, kept how = kept::alike) const;
-    void operator()(std::string_view name, std::int64_t& count, kept how = kept::alike) const;
-    void operator()(std::string_view name, double& value, kept how = kept::alike) const;
-
-private:
-    void add(saved_field field, kept how) const;
-
-    using names = std::unordered_set<std::string>;
-
-    saved_fields* to_;
-    std::shared_ptr<names> names_;  // of all fields so far
-};
-
 /// The digest of the values of some fields, one after another: that of their section.
 checkpoint::digest digest_of(std::span<const saved_field> fields);
+
+/// The digest of names, types and shapes.
+checkpoint::digest digest_of_names(const saved_fields& fields);
 
 /// Lays out a file: sections one after another.
 class file_plan {

@@ -10,48 +10,6 @@
 
 namespace sotto::detail {
 
-SOTTO_DECL field_visitor::field_visitor(saved_fields& to)
-    : to_(&to), names_(std::make_shared<names>()) {
-    for (const saved_field& field : to.apart) names_->insert(field.name);
-}
-
-SOTTO_DECL void field_visitor::operator()(std::string_view name, std::span<float> values,
-                                          kept how) const {
-    add({std::string(name),
-         {static_cast<std::int64_t>(values.size())},
-         checkpoint::dtype::f32,
-         std::as_writable_bytes(values)},
-        how);
-}
-
-SOTTO_DECL void field_visitor::operator()(std::string_view name, std::int64_t& count,
-                                          kept how) const {
-    add({std::string(name),
-         {},
-         checkpoint::dtype::i64,
-         std::as_writable_bytes(std::span(&count, 1))},
-        how);
-}
-
-SOTTO_DECL void field_visitor::operator()(std::string_view name, double& value, kept how) const {
-    add({std::string(name),
-         {},
-         checkpoint::dtype::f64,
-         std::as_writable_bytes(std::span(&value, 1))},
-        how);
-}
-
-SOTTO_DECL void field_visitor::add(saved_field field, kept how) const {
-    if (checkpoint::begins_with_rank(field.name))
-        throw invalid_option("checkpoint: a state shows '" + field.name +
-                             "'; names that begin as 'rank0/' does are the file's own");
-    if (!names_->insert(field.name).second)
-        throw invalid_option("checkpoint: a state shows two things named '" + field.name +
-                             "'; one of them would be lost");
-    to_->of_one_world |= how == kept::own;
-    (how == kept::alike ? to_->alike : to_->apart).push_back(std::move(field));
-}
-
 SOTTO_DECL checkpoint::digest digest_of(std::span<const saved_field> fields) {
     checkpoint::digester all;
     for (const saved_field& field : fields) all.update(field.memory);
@@ -81,6 +39,19 @@ SOTTO_DECL void file_plan::place(std::string name, checkpoint::dtype type,
                                  std::vector<std::int64_t> shape, std::int64_t size) {
     header_.tensors.push_back({std::move(name), type, std::move(shape), end_, end_ + size, 0});
     end_ += size;
+}
+
+SOTTO_DECL checkpoint::digest digest_of_names(const saved_fields& fields) {
+    std::string text;
+    for (const auto* part : {&fields.parameters, &fields.alike, &fields.buffers, &fields.apart}) {
+        for (const saved_field& field : *part) {
+            text.append(field.name).append(1, '\0').append(name_of(field.type));
+            for (const std::int64_t extent : field.shape) (text += ' ') += std::to_string(extent);
+            text += '\n';
+        }
+        text += '\f';
+    }
+    return checkpoint::digest_of(std::as_bytes(std::span(text)));
 }
 
 }  // namespace sotto::detail

@@ -5,7 +5,7 @@
 #include "sotto/collectives/detail/all_gather_values.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/trainer/detail/agreement.hpp"
-#include "sotto/trainer/detail/checkpointing/saved_state.hpp"
+#include "sotto/checkpoint/detail/saved_fields.hpp"
 #include "sotto/core/exit_code.hpp"
 #include "sotto/core/printable.hpp"
 #include "sotto/transports/fail_with_exception.hpp"

@@ -7,7 +7,7 @@
 #include "sotto/checkpoint/detail/sections.hpp"
 #include "sotto/collectives/detail/all_gather_values.hpp"
 #include "sotto/collectives/detail/broadcast.hpp"
-#include "sotto/trainer/detail/checkpointing/saved_state.hpp"
+#include "sotto/checkpoint/detail/saved_fields.hpp"
 #include "sotto/transports/fail_with_exception.hpp"
 #include <chrono>
 #include <cstdio>
