@@ -3,6 +3,7 @@
 # What sotto::sotto has.
 set(sotto_headers
     include/sotto/checkpoint/detail/digest.hpp
+    include/sotto/checkpoint/detail/digester.hpp
     include/sotto/checkpoint/detail/disk.hpp
     include/sotto/checkpoint/detail/field_visitor.hpp
     include/sotto/checkpoint/detail/file_header.hpp
@@ -547,6 +548,7 @@ set(sotto_headers
 # Definitions that these headers include at their end, or sotto::compiled compiles.
 set(sotto_bodies
     include/sotto/checkpoint/detail/digest.ipp
+    include/sotto/checkpoint/detail/digester.ipp
     include/sotto/checkpoint/detail/disk.ipp
     include/sotto/checkpoint/detail/field_visitor.ipp
     include/sotto/checkpoint/detail/file_header.ipp

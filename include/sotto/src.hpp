@@ -10,6 +10,7 @@
 #endif
 
 #include "sotto/checkpoint/detail/digest.ipp"
+#include "sotto/checkpoint/detail/digester.ipp"
 #include "sotto/checkpoint/detail/disk.ipp"
 #include "sotto/checkpoint/detail/field_visitor.ipp"
 #include "sotto/checkpoint/detail/file_header.ipp"

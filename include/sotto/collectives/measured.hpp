@@ -1,11 +1,8 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "sotto/collectives/all_reduce.hpp"
-#include "sotto/collectives/detail/operation.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/value_format.hpp"

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <limits>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "sotto/collectives/detail/all_gather_values.hpp"
+#include "sotto/collectives/detail/operation.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/core/errors.hpp"

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
-#include "sotto/compressors/memory.hpp"
 #include "sotto/core/layout.hpp"
 
 namespace sotto {

@@ -4,7 +4,6 @@
 #include <span>
 #include <vector>
 
-#include "sotto/compressors/selector.hpp"
 #include "sotto/compressors/sparsified.hpp"
 #include "sotto/core/random.hpp"
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "sotto/compressors/selector.hpp"
 #include "sotto/core/config.hpp"
 
 namespace sotto {

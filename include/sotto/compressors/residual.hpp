@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <span>
 
-#include "sotto/compressors/memory.hpp"
 #include "sotto/compressors/detail/returned_entries.hpp"
 #include "sotto/compressors/detail/versioned_buffer.hpp"
 #include "sotto/core/layout.hpp"

@@ -1,11 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
-#include "sotto/compressors/selector.hpp"
 #include "sotto/compressors/sparsified.hpp"
 #include "sotto/kernels/select_top_k.hpp"
 

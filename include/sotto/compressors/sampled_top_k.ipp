@@ -6,7 +6,9 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 
+#include "sotto/compressors/selector.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/core/require_option.hpp"

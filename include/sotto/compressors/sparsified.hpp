@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "sotto/compressors/compressor.hpp"
@@ -18,7 +19,6 @@
 #include "sotto/compressors/no_memory.hpp"
 #include "sotto/compressors/selector.hpp"
 #include "sotto/kernels/detail/simd/arithmetic.hpp"
-#include "sotto/kernels/select_top_k.hpp"
 #include "sotto/wire/dense_block.hpp"
 #include "sotto/wire/detail/blocks/saturated.hpp"
 #include "sotto/wire/sparse_block.hpp"

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <span>
 
-#include "sotto/compressors/selector.hpp"
 #include "sotto/compressors/sparsified.hpp"
 #include "sotto/kernels/select_top_k.hpp"
 

@@ -1,12 +1,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstring>
 #include <span>
 #include <type_traits>
 #include <vector>
-
-#include "sotto/core/config.hpp"
 
 namespace sotto {
 

@@ -2,13 +2,10 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
-
-#include "sotto/core/config.hpp"
 
 namespace sotto::detail {
 

@@ -2,6 +2,7 @@
 
 #include "sotto/core/contentless.hpp"
 
+#include <cstdint>
 #include <new>
 #include <sys/mman.h>
 

@@ -2,6 +2,8 @@
 
 #include "sotto/core/deadline.hpp"
 
+#include <algorithm>
+
 #include "sotto/core/config.hpp"
 
 namespace sotto::detail {

@@ -1,13 +1,10 @@
 #pragma once
 
 #include <charconv>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
-
-#include "sotto/core/config.hpp"
 
 namespace sotto {
 

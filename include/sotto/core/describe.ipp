@@ -2,6 +2,8 @@
 
 #include "sotto/core/describe.hpp"
 
+#include <cstddef>
+
 #include "sotto/core/config.hpp"
 
 namespace sotto::detail {

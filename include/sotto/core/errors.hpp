@@ -4,7 +4,6 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
-#include <utility>
 
 #include "sotto/core/printable.hpp"
 

@@ -2,6 +2,8 @@
 
 #include "sotto/core/errors.hpp"
 
+#include <utility>
+
 #include "sotto/core/config.hpp"
 
 namespace sotto::detail {

@@ -5,7 +5,6 @@
 #include <exception>
 #include <string>
 #include <string_view>
-#include <typeinfo>
 
 #include "sotto/core/errors.hpp"
 

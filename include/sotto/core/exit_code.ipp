@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <typeinfo>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/text/print_line.hpp"

@@ -2,11 +2,10 @@
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string_view>
-
-#include "sotto/core/config.hpp"
 
 namespace sotto {
 

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 #include "sotto/core/random.hpp"
 #include "sotto/data/detail/glyphs.hpp"

@@ -3,6 +3,7 @@
 #include "sotto/data/digits.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 

@@ -3,6 +3,7 @@
 #include "sotto/data/labelled_set.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/errors.hpp"

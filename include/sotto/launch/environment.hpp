@@ -3,11 +3,9 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "sotto/core/placement.hpp"

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
+#include <system_error>
 #include <utility>
 
 #include "sotto/core/config.hpp"

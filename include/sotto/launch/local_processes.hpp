@@ -6,10 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "sotto/core/detail/files/descriptor.hpp"
 #include "sotto/launch/detail/ending.hpp"
 #include "sotto/launch/detail/job_mark.hpp"
-#include "sotto/launch/detail/local_run.hpp"
 #include "sotto/launch/detail/supervision.hpp"
 
 namespace sotto::launch {

@@ -6,7 +6,9 @@
 #include <cstdlib>
 
 #include "sotto/core/config.hpp"
+#include "sotto/core/detail/files/descriptor.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/launch/detail/local_run.hpp"
 #include "sotto/launch/detail/reserved_port.hpp"
 #include "sotto/launch/detail/system_calls.hpp"
 

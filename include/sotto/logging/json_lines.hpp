@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -15,7 +14,6 @@
 #include "sotto/logging/detail/recent_rounds.hpp"
 #include "sotto/logging/detail/round_times.hpp"
 #include "sotto/logging/detail/taught_lines.hpp"
-#include "sotto/logging/detail/taught_record.hpp"
 #include "sotto/logging/detail/write_failure.hpp"
 
 namespace sotto {

@@ -1,10 +1,8 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <utility>
 
-#include "sotto/trainer/callback.hpp"
 #include "sotto/logging/detail/recent_rounds.hpp"
 #include "sotto/logging/run_log.hpp"
 

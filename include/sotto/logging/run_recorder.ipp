@@ -8,6 +8,7 @@
 #include "sotto/core/config.hpp"
 #include "sotto/logging/detail/peak_memory.hpp"
 #include "sotto/logging/detail/round_times.hpp"
+#include "sotto/trainer/callback.hpp"
 #include "sotto/trainer/detail/run_description.hpp"
 
 namespace sotto {

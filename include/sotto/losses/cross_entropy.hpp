@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <span>
 
-#include "sotto/losses/loss.hpp"
-
 namespace sotto {
 
 /// How surprised the model is by the labels.

@@ -3,6 +3,7 @@
 #include "sotto/losses/frequencies_of.hpp"
 
 #include <concepts>
+#include <cstddef>
 #include <string>
 
 #include "sotto/core/config.hpp"

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "sotto/core/random.hpp"
-#include "sotto/losses/loss.hpp"
 
 namespace sotto {
 

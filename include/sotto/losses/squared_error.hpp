@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <span>
 
-#include "sotto/losses/loss.hpp"
-
 namespace sotto {
 
 /// Half the squared distance of the outputs from the label's one-hot vector.

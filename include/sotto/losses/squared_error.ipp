@@ -3,6 +3,7 @@
 #include "sotto/losses/squared_error.hpp"
 
 #include "sotto/core/config.hpp"
+#include "sotto/losses/loss.hpp"
 
 namespace sotto {
 

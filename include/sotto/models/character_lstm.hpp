@@ -11,7 +11,6 @@
 #include "sotto/nn/embedding.hpp"
 #include "sotto/nn/lstm.hpp"
 #include "sotto/nn/rowwise.hpp"
-#include "sotto/nn/shape.hpp"
 
 /// Built-in models, each a predictor.
 namespace sotto::models {}  // namespace sotto::models

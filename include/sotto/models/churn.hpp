@@ -1,11 +1,8 @@
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-
-#include "sotto/core/config.hpp"
 
 namespace sotto {
 

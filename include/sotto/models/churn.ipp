@@ -3,6 +3,7 @@
 #include "sotto/models/churn.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "sotto/core/config.hpp"

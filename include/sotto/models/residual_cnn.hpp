@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <string>
 #include <utility>
 
 #include "sotto/core/errors.hpp"

@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <variant>
 
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/layer.hpp"

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <concepts>
-#include <cstdint>
 #include <span>
 
 #include "sotto/core/layout.hpp"

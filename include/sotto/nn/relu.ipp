@@ -2,6 +2,8 @@
 
 #include "sotto/nn/relu.hpp"
 
+#include <cstdint>
+
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/detail/nn/elementwise.hpp"
 #include "sotto/nn/detail/rows.hpp"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "sotto/core/detail/memory/large_pages.hpp"

@@ -3,6 +3,7 @@
 #include "sotto/report/advice.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/errors.hpp"

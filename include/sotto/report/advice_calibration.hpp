@@ -28,7 +28,6 @@
 #include "sotto/report/advice.hpp"
 #include "sotto/report/detail/advice/advice_mirror.hpp"
 #include "sotto/wire/value_format.hpp"
-#include "sotto/compressors/memory.hpp"
 
 namespace sotto::detail {
 

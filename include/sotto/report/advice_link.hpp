@@ -1,11 +1,8 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
-#include "sotto/collectives/detail/operation.hpp"
 #include "sotto/report/advice_transfer.hpp"
-#include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <limits>
 #include <span>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "sotto/core/config.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/require_option.hpp"
+#include "sotto/transports/transport.hpp"
 
 namespace sotto {
 

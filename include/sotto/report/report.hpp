@@ -4,9 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 
-#include "sotto/checkpoint/detail/file_system.hpp"
 #include "sotto/report/advice.hpp"
 #include "sotto/logging/run_log.hpp"
 

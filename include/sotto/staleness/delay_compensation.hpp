@@ -1,12 +1,10 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/kernels/detail/update/delay_compensation.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
 
 namespace sotto::detail {

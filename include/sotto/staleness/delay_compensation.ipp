@@ -5,6 +5,7 @@
 #include "sotto/core/config.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/require_option.hpp"
+#include "sotto/kernels/detail/update/delay_compensation.hpp"
 #include "sotto/kernels/detail/update/entries.hpp"
 #include "sotto/kernels/detail/update/pushed_step.hpp"
 

@@ -9,7 +9,6 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/detail/memory/large_pages.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/kernels/detail/update/delay_compensation.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
 
 namespace sotto {

@@ -8,6 +8,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/kernels/detail/simd/arithmetic.hpp"
+#include "sotto/kernels/detail/update/delay_compensation.hpp"
 #include "sotto/kernels/detail/update/entries.hpp"
 #include "sotto/kernels/detail/update/pushed_step.hpp"
 #include "sotto/staleness/delay_compensation.hpp"

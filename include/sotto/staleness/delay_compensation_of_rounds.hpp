@@ -1,9 +1,6 @@
 #pragma once
 
-#include <span>
-
 #include "sotto/core/layout.hpp"
-#include "sotto/kernels/detail/update/delay_compensation.hpp"
 #include "sotto/staleness/delay_compensation.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "sotto/core/layout.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
 

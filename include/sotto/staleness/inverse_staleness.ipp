@@ -3,6 +3,7 @@
 #include "sotto/staleness/inverse_staleness.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "sotto/core/config.hpp"
 

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 #include "sotto/collectives/detail/fitting.hpp"
 #include "sotto/collectives/sparse_all_reduce.hpp"

@@ -1,11 +1,6 @@
 #pragma once
 
-#include <cstdint>
-#include <type_traits>
-
-#include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/core/require_option.hpp"
 #include "sotto/distillation/distillation_loss.hpp"
 #include "sotto/distillation/distillation_weight.hpp"
 #include "sotto/distillation/soft_cross_entropy.hpp"

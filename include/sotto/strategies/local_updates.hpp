@@ -1,14 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <string_view>
 
 #include "sotto/compressors/chunked_top_k.hpp"
 #include "sotto/compressors/error_feedback.hpp"
 #include "sotto/compressors/mean_of_senders.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/models/gradient_source.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/optimizers/sgd.hpp"

@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "sotto/collectives/detail/neighbour_exchange.hpp"

@@ -2,6 +2,7 @@
 
 #include "sotto/strategies/server_report.hpp"
 
+#include <span>
 #include <utility>
 
 #include "sotto/core/config.hpp"

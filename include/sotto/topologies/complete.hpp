@@ -1,5 +1,7 @@
 #pragma once
 
+#include <utility>
+
 #include "sotto/topologies/topology.hpp"
 
 /// Who mixes with whom, and what the matrices of such graphs are like.

@@ -2,6 +2,7 @@
 
 #include "sotto/topologies/edge_list.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <system_error>
 

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "sotto/core/random.hpp"
-#include "sotto/topologies/topology.hpp"
 
 namespace sotto::topologies {
 

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
-#include <string>
 #include <utility>
 #include <vector>
 

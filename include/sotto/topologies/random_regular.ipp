@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <set>
+#include <string>
 
 #include "sotto/core/config.hpp"
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <utility>
+
 #include "sotto/topologies/topology.hpp"
 
 namespace sotto::topologies {

@@ -2,6 +2,8 @@
 
 #include "sotto/topologies/topology.hpp"
 
+#include <cstddef>
+
 #include "sotto/core/config.hpp"
 
 namespace sotto::detail::topologies {

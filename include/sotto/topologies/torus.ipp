@@ -2,6 +2,9 @@
 
 #include "sotto/topologies/torus.hpp"
 
+#include <cstdint>
+#include <string>
+
 #include "sotto/core/config.hpp"
 
 namespace sotto::topologies {

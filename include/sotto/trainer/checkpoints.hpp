@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <type_traits>
+#include <string>
 
 #include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/trainer/reports.hpp"

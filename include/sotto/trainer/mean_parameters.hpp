@@ -1,12 +1,10 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 
 #include "sotto/collectives/all_reduce.hpp"
-#include "sotto/collectives/detail/operation.hpp"
 #include "sotto/core/detail/memory/large_pages.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"

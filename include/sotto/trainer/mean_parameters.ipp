@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sotto/collectives/detail/operation.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/detail/simd/arithmetic.hpp"
 

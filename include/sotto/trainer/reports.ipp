@@ -2,6 +2,7 @@
 
 #include "sotto/trainer/reports.hpp"
 
+#include <cstddef>
 #include <utility>
 
 #include "sotto/core/clock.hpp"

@@ -3,8 +3,6 @@
 #include <cstdint>
 #include <string>
 
-#include "sotto/core/config.hpp"
-
 namespace sotto {
 
 /// What `trainer.resume` found.

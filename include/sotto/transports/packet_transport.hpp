@@ -19,7 +19,6 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/detail/processes/owner_process.hpp"
 #include "sotto/core/detail/processes/unwinding.hpp"
-#include "sotto/transports/detail/messaging/ballot_transport.hpp"
 #include "sotto/transports/detail/messaging/membership.hpp"
 #include "sotto/transports/detail/messaging/message_exchange.hpp"
 #include "sotto/transports/detail/packets/packet_ends.hpp"

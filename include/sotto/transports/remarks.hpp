@@ -3,7 +3,6 @@
 #include <atomic>
 #include <string>
 
-#include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
 
 namespace sotto {

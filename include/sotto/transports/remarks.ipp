@@ -7,6 +7,7 @@
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/text/print_line.hpp"
 #include "sotto/core/printable.hpp"
+#include "sotto/transports/transport.hpp"
 
 namespace sotto {
 

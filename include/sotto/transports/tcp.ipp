@@ -3,6 +3,7 @@
 #include "sotto/transports/tcp.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <stdexcept>
 
 #include "sotto/core/config.hpp"

@@ -2,9 +2,7 @@
 
 #include "sotto/transports/detail/tcp/tcp_security.hpp"
 
-#include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>

@@ -2,8 +2,10 @@
 
 #include "sotto/transports/tcp_tls.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>

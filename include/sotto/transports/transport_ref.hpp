@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"

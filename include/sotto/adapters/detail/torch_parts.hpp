@@ -11,6 +11,7 @@
 
 #include "sotto/adapters/detail/torch_library.hpp"
 #include "sotto/checkpoint/detail/digest.hpp"
+#include "sotto/checkpoint/detail/digester.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 

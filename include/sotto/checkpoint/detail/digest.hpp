@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "sotto/core/bytes.hpp"
-#include "sotto/core/detail/memory/xxhash.hpp"
 
 /// Files that a run goes on from after a crash, and models for others to read.
 namespace sotto::detail::checkpoint {
@@ -20,22 +19,6 @@ std::string hex(const digest& value);
 
 /// What hex() wrote; nothing for other texts.
 std::optional<digest> digest_of_hex(std::string_view text) noexcept;
-
-/// The digest of bytes that come piece by piece: the same as of all of them at once.
-class digester {
-public:
-    /// Of no bytes yet.
-    digester() noexcept { XXH3_128bits_reset(&state_); }
-
-    /// Takes the next bytes in.
-    digester& update(byte_view piece) noexcept;
-
-    /// The digest of all bytes so far; more may follow.
-    digest value() const noexcept;
-
-private:
-    XXH3_state_t state_;
-};
 
 /// The digest of bytes that are all there.
 digest digest_of(byte_view all) noexcept;

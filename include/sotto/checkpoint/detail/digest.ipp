@@ -2,6 +2,7 @@
 
 #include "sotto/checkpoint/detail/digest.hpp"
 
+#include "sotto/checkpoint/detail/digester.hpp"
 #include "sotto/core/config.hpp"
 
 namespace sotto::detail::checkpoint {
@@ -25,19 +26,6 @@ SOTTO_DECL std::optional<digest> digest_of_hex(std::string_view text) noexcept {
         value[i / 2] = value[i / 2] << 4 | std::byte(digit);
     }
     return value;
-}
-
-SOTTO_DECL digester& digester::update(byte_view piece) noexcept {
-    if (!piece.empty()) XXH3_128bits_update(&state_, piece.data(), piece.size());
-    return *this;
-}
-
-SOTTO_DECL digest digester::value() const noexcept {
-    XXH128_canonical_t canonical;
-    XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&state_));
-    digest out;
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::byte{canonical.digest[i]};
-    return out;
 }
 
 SOTTO_DECL digest digest_of(byte_view all) noexcept {

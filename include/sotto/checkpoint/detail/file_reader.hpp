@@ -1,7 +1,7 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sotto/checkpoint/detail/digest.hpp"
+#include "sotto/checkpoint/detail/digester.hpp"
 #include "sotto/checkpoint/detail/file_header.hpp"
 #include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"

@@ -2,7 +2,9 @@
 
 #include "sotto/checkpoint/detail/file_reader.hpp"
 
+#include "sotto/checkpoint/detail/digester.hpp"
 #include "sotto/core/config.hpp"
+#include <array>
 #include <cstddef>
 #include <span>
 #include "sotto/checkpoint/detail/parse_header.hpp"

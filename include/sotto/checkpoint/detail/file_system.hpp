@@ -5,10 +5,10 @@
 #include <cerrno>
 #include <chrono>
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -18,7 +18,6 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/detail/files/descriptor.hpp"
 #include "sotto/core/detail/files/file_kind.hpp"
-#include "sotto/core/detail/files/input_file.hpp"
 #include "sotto/core/errors.hpp"
 
 namespace sotto::detail::checkpoint {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "sotto/core/config.hpp"
+#include "sotto/core/detail/files/input_file.hpp"
 #include "sotto/core/detail/processes/periodic_task.hpp"
 
 namespace sotto::detail::checkpoint {

@@ -1,16 +1,15 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "sotto/checkpoint/detail/digest.hpp"
+#include "sotto/checkpoint/detail/digester.hpp"
 #include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/checkpoint/detail/whole_file.hpp"

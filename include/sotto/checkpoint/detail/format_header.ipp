@@ -3,6 +3,7 @@
 #include "sotto/checkpoint/detail/format_header.hpp"
 
 #include <cstring>
+#include <iterator>
 
 #include "sotto/checkpoint/detail/json_cursor.hpp"
 #include "sotto/core/config.hpp"

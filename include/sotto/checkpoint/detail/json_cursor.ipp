@@ -2,6 +2,8 @@
 
 #include "sotto/checkpoint/detail/json_cursor.hpp"
 
+#include <limits>
+
 #include "sotto/core/config.hpp"
 
 namespace sotto::detail::checkpoint {

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <iterator>
 #include <span>
 #include <string>
 #include <utility>

@@ -2,7 +2,9 @@
 
 #include "sotto/checkpoint/detail/model_file.hpp"
 
+#include "sotto/checkpoint/detail/digester.hpp"
 #include "sotto/core/config.hpp"
+#include <iterator>
 #include <system_error>
 #include "sotto/checkpoint/detail/format_header.hpp"
 #include "sotto/checkpoint/detail/parse_header.hpp"

@@ -2,6 +2,7 @@
 
 #include "sotto/checkpoint/detail/own_state.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 #include "sotto/checkpoint/detail/digest.hpp"

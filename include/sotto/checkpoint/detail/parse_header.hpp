@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <optional>
 #include <vector>
 

@@ -3,6 +3,8 @@
 #include "sotto/checkpoint/detail/parse_header.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <string_view>

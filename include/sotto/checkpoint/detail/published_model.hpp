@@ -1,11 +1,8 @@
 #pragma once
 
-#include <algorithm>
 #include <charconv>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <iterator>
 #include <optional>
 #include <span>
 #include <string>

@@ -4,6 +4,9 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/config.hpp"
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <system_error>
 #include <utility>
 #include "sotto/checkpoint/detail/file_header.hpp"

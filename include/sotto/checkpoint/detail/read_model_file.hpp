@@ -1,12 +1,10 @@
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <functional>
 #include <span>
 #include <string>
 #include <system_error>

@@ -2,6 +2,8 @@
 
 #include "sotto/checkpoint/detail/read_model_file.hpp"
 
+#include <algorithm>
+#include <functional>
 #include <string_view>
 
 #include "sotto/checkpoint/detail/digest.hpp"

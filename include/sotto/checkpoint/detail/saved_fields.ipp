@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "sotto/checkpoint/detail/digester.hpp"
 #include "sotto/checkpoint/detail/sections.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/core/errors.hpp"

@@ -5,7 +5,6 @@
 #include "sotto/collectives/detail/plan.hpp"
 #include "sotto/collectives/detail/planned.hpp"
 #include "sotto/collectives/ring.hpp"
-#include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail::collectives {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <bit>
-#include <cstdint>
 
 #include "sotto/collectives/detail/plan.hpp"
 

@@ -3,7 +3,9 @@
 #include "sotto/collectives/detail/reselection.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
+#include <span>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/memory/finite.hpp"

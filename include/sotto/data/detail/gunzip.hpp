@@ -2,8 +2,8 @@
 
 #include <zlib.h>
 
+#include <cstddef>
 #include <cstdint>
-#include <limits>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/result.hpp"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <new>
 
 #include "sotto/core/config.hpp"

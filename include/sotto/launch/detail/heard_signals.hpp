@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <sys/signalfd.h>
 
-#include <csignal>
 #include <initializer_list>
 #include <optional>
 

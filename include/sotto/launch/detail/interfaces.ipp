@@ -10,6 +10,7 @@
 #include <cstring>
 #include <ifaddrs.h>
 #include <memory>
+#include <system_error>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

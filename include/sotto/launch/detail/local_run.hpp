@@ -4,12 +4,10 @@
 
 #include <array>
 #include <chrono>
-#include <csignal>
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sotto/core/clock.hpp"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <string_view>
 #include <sys/wait.h>
 #include <unistd.h>

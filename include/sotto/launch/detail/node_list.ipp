@@ -3,6 +3,7 @@
 #include "sotto/launch/detail/node_list.hpp"
 
 #include <charconv>
+#include <system_error>
 #include <utility>
 
 #include "sotto/core/config.hpp"

@@ -2,6 +2,8 @@
 
 #include "sotto/logging/detail/json_line_checks.hpp"
 
+#include <limits>
+
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/memory/finite.hpp"
 

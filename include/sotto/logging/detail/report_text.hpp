@@ -1,9 +1,8 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 

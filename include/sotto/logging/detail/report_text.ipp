@@ -2,6 +2,7 @@
 
 #include "sotto/logging/detail/report_text.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 

@@ -3,6 +3,7 @@
 #include "sotto/logging/detail/run_consensus.hpp"
 
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "sotto/core/config.hpp"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "sotto/trainer/reports.hpp"
-
 namespace sotto::detail {
 
 /// What some steps cost one rank: seconds, and bytes as round_report counts them. In doubles, which

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <system_error>
 
 #include "sotto/logging/detail/run_costs.hpp"
 

@@ -3,6 +3,7 @@
 #include "sotto/logging/detail/run_ranks.hpp"
 
 #include <charconv>
+#include <system_error>
 
 #include "sotto/core/config.hpp"
 #include "sotto/trainer/detail/run_description.hpp"

@@ -2,6 +2,7 @@
 
 #include "sotto/logging/detail/taught_lines.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "sotto/core/clock.hpp"

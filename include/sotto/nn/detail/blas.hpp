@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 
 // OpenBLAS has this function, other BLAS libraries have not: then its address is null.

@@ -6,6 +6,7 @@
 #include <cblas.h>
 #include <cstddef>
 #include <cstdlib>
+#include <string>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/errors.hpp"

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "sotto/strategies/strategy.hpp"
-#include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {

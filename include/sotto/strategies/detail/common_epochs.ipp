@@ -8,6 +8,7 @@
 #include "sotto/collectives/detail/all_gather_values.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/transports/transport.hpp"
 
 namespace sotto::detail {
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "sotto/core/clock.hpp"
-#include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-
 #include "sotto/topologies/mixing_matrix.hpp"
 
 namespace sotto::detail::topologies {

@@ -2,6 +2,9 @@
 
 #include "sotto/topologies/detail/live_weight.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "sotto/core/config.hpp"
 
 namespace sotto::detail::topologies {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "sotto/checkpoint/detail/digest.hpp"
-#include "sotto/collectives/detail/operation.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
 

@@ -2,6 +2,7 @@
 
 #include "sotto/trainer/detail/agreement.hpp"
 
+#include "sotto/collectives/detail/operation.hpp"
 #include "sotto/core/config.hpp"
 #include <algorithm>
 #include "sotto/collectives/detail/all_gather_v.hpp"

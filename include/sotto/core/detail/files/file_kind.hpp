@@ -2,11 +2,8 @@
 
 #include <sys/stat.h>
 
-#include <cerrno>
-#include <cstdint>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <type_traits>
 

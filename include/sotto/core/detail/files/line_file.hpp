@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <optional>

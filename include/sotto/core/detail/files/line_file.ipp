@@ -2,6 +2,7 @@
 
 #include "sotto/core/detail/files/line_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <poll.h>

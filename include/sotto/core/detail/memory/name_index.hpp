@@ -2,12 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
-
-#include "sotto/core/config.hpp"
 
 namespace sotto::detail {
 

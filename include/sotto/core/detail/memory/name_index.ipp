@@ -3,6 +3,7 @@
 #include "sotto/core/detail/memory/name_index.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "sotto/core/config.hpp"
 

@@ -5,9 +5,6 @@
 // and what it makes of that loop at -O2 is two thirds as fast as at -O3. So g++ optimises it in one
 // way always.
 
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
 // What xxhash.h would include, which must not come between the pragmas: no more than it needs, for
 // <immintrin.h> takes 0.4 s to compile.
 #if defined(__AVX2__)

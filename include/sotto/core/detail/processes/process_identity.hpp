@@ -1,5 +1,6 @@
 #pragma once
 
+#include <csignal>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -7,7 +8,7 @@
 #include <cerrno>
 #include <charconv>
 #include <climits>
-#include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

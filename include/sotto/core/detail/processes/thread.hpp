@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cerrno>
 #include <csignal>
-#include <cstdint>
 #include <string>
 #include <system_error>
 #include <thread>

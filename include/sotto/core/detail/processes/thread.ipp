@@ -3,6 +3,7 @@
 #include "sotto/core/detail/processes/thread.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <cstddef>
 #include <pthread.h>
 #include <sys/resource.h>

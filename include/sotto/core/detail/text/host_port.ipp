@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <charconv>
 #include <cstddef>
+#include <system_error>
 #include <netinet/in.h>
 #include <sys/socket.h>
 

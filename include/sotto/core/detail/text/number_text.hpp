@@ -1,6 +1,5 @@
 #pragma once
 
-#include <charconv>
 #include <string>
 
 namespace sotto::detail {

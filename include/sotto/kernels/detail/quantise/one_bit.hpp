@@ -5,7 +5,6 @@
 #include <span>
 
 #include "sotto/core/config.hpp"
-#include "sotto/kernels/detail/quantise/code_sizes.hpp"
 #include "sotto/kernels/detail/quantise/quantise.hpp"
 #include "sotto/kernels/instruction_set.hpp"
 

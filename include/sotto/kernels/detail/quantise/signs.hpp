@@ -4,7 +4,6 @@
 #include <span>
 
 #include "sotto/core/config.hpp"
-#include "sotto/kernels/detail/quantise/code_sizes.hpp"
 #include "sotto/kernels/instruction_set.hpp"
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {

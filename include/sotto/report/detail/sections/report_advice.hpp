@@ -1,11 +1,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
-#include <system_error>
 
 #include "sotto/report/advice.hpp"
 #include "sotto/logging/run_log.hpp"

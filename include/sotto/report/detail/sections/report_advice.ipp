@@ -6,7 +6,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
+#include <system_error>
 #include <utility>
 #include <vector>
 

@@ -3,10 +3,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "sotto/report/detail/charts/report_axis.hpp"

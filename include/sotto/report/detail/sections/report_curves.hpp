@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
@@ -10,7 +9,6 @@
 
 #include "sotto/core/detail/memory/finite.hpp"
 #include "sotto/report/detail/charts/report_chart.hpp"
-#include "sotto/report/detail/sections/report_summary.hpp"
 #include "sotto/logging/run_log.hpp"
 
 namespace sotto::detail::reporting {

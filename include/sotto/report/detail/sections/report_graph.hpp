@@ -2,10 +2,10 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <numbers>
 #include <string>
+#include <utility>
 
 #include "sotto/topologies/detail/mixing_graph.hpp"
 

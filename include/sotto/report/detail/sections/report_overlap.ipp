@@ -3,6 +3,7 @@
 #include "sotto/report/detail/sections/report_overlap.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/memory/sort_stably.hpp"

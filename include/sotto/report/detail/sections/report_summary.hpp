@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>

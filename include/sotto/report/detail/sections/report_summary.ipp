@@ -3,6 +3,8 @@
 #include "sotto/report/detail/sections/report_summary.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/memory/finite.hpp"

@@ -1,17 +1,13 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "sotto/report/detail/charts/report_chart.hpp"
 #include "sotto/report/detail/sections/report_consensus.hpp"
-#include "sotto/report/detail/sections/report_terms.hpp"
 #include "sotto/logging/run_log.hpp"
 
 namespace sotto::detail::reporting {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/memory/finite.hpp"

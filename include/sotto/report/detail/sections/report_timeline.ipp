@@ -2,6 +2,8 @@
 
 #include "sotto/report/detail/sections/report_timeline.hpp"
 
+#include <limits>
+
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/memory/finite.hpp"
 #include "sotto/core/detail/memory/sort_stably.hpp"

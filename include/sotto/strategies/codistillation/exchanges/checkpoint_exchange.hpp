@@ -8,7 +8,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 
 #include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/folder_lock.hpp"

@@ -11,7 +11,6 @@
 
 #include "sotto/collectives/detail/all_gather_v.hpp"
 #include "sotto/collectives/all_reduce.hpp"
-#include "sotto/collectives/detail/fitting.hpp"
 #include "sotto/collectives/hierarchical.hpp"
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/core/errors.hpp"
@@ -19,7 +18,6 @@
 #include "sotto/core/detail/memory/large_pages.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/require_option.hpp"
-#include "sotto/kernels/detail/simd/arithmetic.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/strategies/detail/common_epochs.hpp"
 #include "sotto/strategies/detail/guarded.hpp"

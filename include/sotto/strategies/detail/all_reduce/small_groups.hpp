@@ -7,7 +7,6 @@
 
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/strategies/detail/all_reduce/shared_sum.hpp"
 #include "sotto/wire/value_format.hpp"
 
 namespace sotto::detail {

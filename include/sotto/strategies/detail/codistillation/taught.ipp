@@ -2,6 +2,8 @@
 
 #include "sotto/strategies/detail/codistillation/taught.hpp"
 
+#include <algorithm>
+
 #include "sotto/core/config.hpp"
 
 namespace sotto::detail {

@@ -1,11 +1,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <utility>
 
-#include "sotto/core/clock.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/distillation/distillation_loss.hpp"

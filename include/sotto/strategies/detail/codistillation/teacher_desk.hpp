@@ -1,8 +1,7 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <limits>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>

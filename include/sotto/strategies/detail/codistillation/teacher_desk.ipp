@@ -2,7 +2,9 @@
 
 #include "sotto/strategies/detail/codistillation/teacher_desk.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/memory/finite.hpp"

@@ -23,7 +23,6 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/core/round_info.hpp"
 #include "sotto/kernels/detail/simd/arithmetic.hpp"
-#include "sotto/kernels/detail/update/averaging.hpp"
 #include "sotto/kernels/detail/simd/reductions.hpp"
 #include "sotto/strategies/detail/codistillation/heard_model.hpp"
 #include "sotto/strategies/detail/codistillation/meeting_place.hpp"

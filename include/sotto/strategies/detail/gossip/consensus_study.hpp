@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "sotto/collectives/all_reduce.hpp"
-#include "sotto/collectives/detail/operation.hpp"
 #include "sotto/strategies/detail/gossip/critical_distance.hpp"
 #include "sotto/core/detail/memory/large_pages.hpp"
 #include "sotto/core/layout.hpp"

@@ -15,7 +15,6 @@
 #include "sotto/core/detail/memory/large_pages.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/detail/simd/arithmetic.hpp"
-#include "sotto/kernels/detail/update/averaging.hpp"
 #include "sotto/kernels/detail/simd/reductions.hpp"
 #include "sotto/strategies/detail/codistillation/tensor_messages.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"

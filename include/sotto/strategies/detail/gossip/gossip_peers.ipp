@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "sotto/core/config.hpp"
 #include "sotto/wire/detail/protocols/frame.hpp"

@@ -3,6 +3,7 @@
 #include "sotto/strategies/detail/gossip/peer_table.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "sotto/core/config.hpp"

@@ -1,17 +1,14 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
 #include <span>
-#include <utility>
 
 #include "sotto/core/errors.hpp"
 #include "sotto/core/detail/memory/large_pages.hpp"
 #include "sotto/strategies/detail/gossip/gossip_mail.hpp"
-#include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/detail/protocols/gossip_word.hpp"

@@ -3,6 +3,7 @@
 #include "sotto/strategies/detail/parameter_server/arrival.hpp"
 
 #include <charconv>
+#include <system_error>
 
 #include "sotto/core/config.hpp"
 

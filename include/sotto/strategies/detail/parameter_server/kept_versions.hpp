@@ -1,10 +1,7 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "sotto/core/detail/memory/large_pages.hpp"

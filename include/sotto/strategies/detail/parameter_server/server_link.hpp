@@ -13,7 +13,6 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/detail/protocols/push.hpp"

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "sotto/strategies/gossip/control/consensus_controller.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/core/visit.hpp"
 

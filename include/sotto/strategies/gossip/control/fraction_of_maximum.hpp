@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "sotto/strategies/gossip/control/consensus_controller.hpp"

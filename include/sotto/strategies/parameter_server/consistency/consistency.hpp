@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <utility>
 
 #include "sotto/core/clock.hpp"
 

@@ -2,6 +2,7 @@
 
 #include "sotto/trainer/detail/checkpointing/resuming.hpp"
 
+#include "sotto/checkpoint/detail/file_reader.hpp"
 #include "sotto/collectives/detail/all_gather_values.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/trainer/detail/agreement.hpp"

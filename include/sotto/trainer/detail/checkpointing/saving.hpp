@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <span>
@@ -19,7 +18,6 @@
 #include "sotto/checkpoint/detail/folder_owner.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/checkpoint/detail/saved_fields.hpp"
-#include "sotto/collectives/detail/operation.hpp"
 #include "sotto/collectives/detail/plan.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"

@@ -2,6 +2,7 @@
 
 #include "sotto/trainer/detail/checkpointing/saving.hpp"
 
+#include "sotto/collectives/detail/operation.hpp"
 #include "sotto/core/config.hpp"
 #include <cstddef>
 #include "sotto/checkpoint/detail/sections.hpp"

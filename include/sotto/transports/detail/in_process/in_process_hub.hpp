@@ -1,11 +1,10 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <cstring>
 #include <list>
 #include <memory>
 #include <mutex>

@@ -3,6 +3,7 @@
 #include "sotto/transports/detail/in_process/in_process_hub.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <utility>
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -18,7 +17,6 @@
 #include "sotto/transports/detail/messaging/control_stream.hpp"
 #include "sotto/transports/detail/messaging/liveness.hpp"
 #include "sotto/transports/detail/messaging/membership_words.hpp"
-#include "sotto/transports/transport.hpp"
 #include "sotto/wire/detail/protocols/frame.hpp"
 #include "sotto/wire/detail/protocols/membership_report.hpp"
 

@@ -8,6 +8,7 @@
 #include "sotto/core/config.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/core/printable.hpp"
+#include "sotto/transports/transport.hpp"
 
 namespace sotto::detail::net {
 

@@ -2,6 +2,8 @@
 
 #include "sotto/transports/detail/messaging/outgoing_frame.hpp"
 
+#include <algorithm>
+
 #include "sotto/core/config.hpp"
 
 namespace sotto::detail::net {

@@ -2,8 +2,6 @@
 
 #include <mpi.h>
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <climits>
 #include <cstddef>

@@ -2,6 +2,8 @@
 
 #include "sotto/transports/detail/mpi/mpi_library.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 

@@ -12,6 +12,7 @@
 #include "sotto/core/detail/text/host_port.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/printable.hpp"
+#include "sotto/transports/detail/tcp/tcp_socket.hpp"
 
 namespace sotto::detail::net {
 

@@ -2,7 +2,6 @@
 
 #include "sotto/transports/detail/tcp/tcp_socket.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>

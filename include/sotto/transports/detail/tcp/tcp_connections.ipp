@@ -2,6 +2,7 @@
 
 #include "sotto/transports/detail/tcp/tcp_connections.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "sotto/core/config.hpp"

@@ -2,7 +2,6 @@
 
 #include "sotto/transports/detail/tcp/tcp_socket.hpp"
 
-#include <cerrno>
 #include <cstdint>
 #include <string>
 

@@ -3,6 +3,7 @@
 #include "sotto/transports/detail/tcp/tcp_greeter.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <random>

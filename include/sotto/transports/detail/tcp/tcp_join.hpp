@@ -4,7 +4,6 @@
 
 #include <poll.h>
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>

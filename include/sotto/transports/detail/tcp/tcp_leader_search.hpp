@@ -1,14 +1,12 @@
 #pragma once
 
-#include "sotto/transports/detail/tcp/tcp_socket.hpp"
-
 #include <chrono>
-#include <iterator>
 #include <utility>
 #include <vector>
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
+#include "sotto/transports/detail/tcp/tcp_socket.hpp"
 #include "sotto/transports/tcp_options.hpp"
 #include "sotto/transports/detail/tcp/tcp_resolver.hpp"
 

@@ -3,6 +3,7 @@
 #include "sotto/transports/detail/tcp/tcp_leader_search.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 

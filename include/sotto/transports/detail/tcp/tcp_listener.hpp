@@ -7,14 +7,12 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/detail/files/descriptor.hpp"
-#include "sotto/core/detail/text/print_line.hpp"
 
 namespace sotto::detail::net {
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "sotto/core/config.hpp"
+#include "sotto/core/detail/text/print_line.hpp"
 #include "sotto/core/errors.hpp"
 
 namespace sotto::detail::net {

@@ -2,13 +2,11 @@
 
 #include "sotto/transports/detail/tcp/tcp_socket.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <list>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 

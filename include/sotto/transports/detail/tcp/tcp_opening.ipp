@@ -3,7 +3,9 @@
 #include "sotto/transports/detail/tcp/tcp_opening.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <span>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/files/descriptor.hpp"

@@ -7,7 +7,7 @@
 #include <netinet/tcp.h>
 #include <sys/types.h>
 
-#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

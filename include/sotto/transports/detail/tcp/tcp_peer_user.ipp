@@ -2,6 +2,7 @@
 
 #include "sotto/transports/detail/tcp/tcp_peer_user.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cinttypes>

@@ -3,6 +3,7 @@
 #include "sotto/transports/detail/tcp/tcp_rendezvous.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/processes/thread.hpp"

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -11,7 +10,6 @@
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
-#include "sotto/transports/detail/tcp/tcp_socket.hpp"
 
 namespace sotto::detail::net {
 
@@ -56,4 +54,5 @@ resolved look_up(const resolver& by, const std::string& name, deadline& limit);
 
 #ifndef SOTTO_SEPARATE_COMPILATION
 #include "sotto/transports/detail/tcp/tcp_resolver.ipp"
+#include "sotto/transports/detail/tcp/tcp_socket.hpp"
 #endif

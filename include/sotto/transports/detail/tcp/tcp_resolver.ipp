@@ -3,6 +3,7 @@
 #include "sotto/transports/detail/tcp/tcp_resolver.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "sotto/core/config.hpp"

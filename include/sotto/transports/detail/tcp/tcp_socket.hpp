@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <time.h>
 
-#include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>

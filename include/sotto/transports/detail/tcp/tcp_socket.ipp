@@ -3,6 +3,7 @@
 #include "sotto/transports/detail/tcp/tcp_socket.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <linux/sockios.h>
 #include <netinet/in.h>

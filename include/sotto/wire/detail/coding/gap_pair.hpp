@@ -4,7 +4,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "sotto/core/config.hpp"
 #include "sotto/wire/detail/coding/bits.hpp"
