@@ -20,6 +20,7 @@ set(sotto_headers
     include/sotto/checkpoint/detail/model_file.hpp
     include/sotto/checkpoint/detail/own_state.hpp
     include/sotto/checkpoint/detail/parse_header.hpp
+    include/sotto/checkpoint/detail/posix_files.hpp
     include/sotto/checkpoint/detail/published_model.hpp
     include/sotto/checkpoint/detail/read_model_file.hpp
     include/sotto/checkpoint/detail/saved_fields.hpp
@@ -416,6 +417,7 @@ set(sotto_headers
     include/sotto/trainer/checkpoints.hpp
     include/sotto/trainer/detail/agreement.hpp
     include/sotto/trainer/detail/batch_reader.hpp
+    include/sotto/trainer/detail/checkpointing/by_the_first.hpp
     include/sotto/trainer/detail/checkpointing/resuming.hpp
     include/sotto/trainer/detail/checkpointing/run_chance.hpp
     include/sotto/trainer/detail/checkpointing/run_keeper.hpp
@@ -553,7 +555,6 @@ set(sotto_bodies
     include/sotto/checkpoint/detail/field_visitor.ipp
     include/sotto/checkpoint/detail/file_header.ipp
     include/sotto/checkpoint/detail/file_reader.ipp
-    include/sotto/checkpoint/detail/file_system.ipp
     include/sotto/checkpoint/detail/file_writer.ipp
     include/sotto/checkpoint/detail/folder_lock.ipp
     include/sotto/checkpoint/detail/folder_owner.ipp
@@ -565,6 +566,7 @@ set(sotto_bodies
     include/sotto/checkpoint/detail/model_file.ipp
     include/sotto/checkpoint/detail/own_state.ipp
     include/sotto/checkpoint/detail/parse_header.ipp
+    include/sotto/checkpoint/detail/posix_files.ipp
     include/sotto/checkpoint/detail/published_model.ipp
     include/sotto/checkpoint/detail/read_model_file.ipp
     include/sotto/checkpoint/detail/saved_fields.ipp
@@ -824,6 +826,7 @@ set(sotto_bodies
     include/sotto/topologies/torus.ipp
     include/sotto/trainer/checkpoints.ipp
     include/sotto/trainer/detail/agreement.ipp
+    include/sotto/trainer/detail/checkpointing/by_the_first.ipp
     include/sotto/trainer/detail/checkpointing/resuming.ipp
     include/sotto/trainer/detail/checkpointing/run_keeper.ipp
     include/sotto/trainer/detail/checkpointing/run_place.ipp

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/posix_files.hpp"
 #include "sotto/checkpoint/detail/published_model.hpp"
 
 namespace sotto::detail::checkpoint {

@@ -3,10 +3,10 @@
 #include <bit>
 #include <cstdint>
 
-#include "sotto/collectives/halving_doubling.hpp"
 #include "sotto/collectives/detail/plan.hpp"
 #include "sotto/collectives/detail/planned.hpp"
 #include "sotto/collectives/detail/recursive_doubling.hpp"
+#include "sotto/collectives/halving_doubling.hpp"
 #include "sotto/collectives/ring.hpp"
 #include "sotto/collectives/tree.hpp"
 #include "sotto/transports/transport.hpp"

@@ -2,13 +2,13 @@
 
 #include "sotto/collectives/sparse_all_reduce.hpp"
 
-#include <cmath>
-
-#include "sotto/core/config.hpp"
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <stdexcept>
 #include <string>
+
+#include "sotto/core/config.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/wire/sparse_block.hpp"

@@ -5,9 +5,9 @@
 #include <span>
 #include <utility>
 
+#include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/visit.hpp"
-#include "sotto/core/errors.hpp"
 
 namespace sotto {
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <span>
 
+#include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/round_info.hpp"
-#include "sotto/core/errors.hpp"
 
 namespace sotto::detail {
 /// A real of the target density, so that a selector's options can be read without knowing which

@@ -21,8 +21,8 @@
 #include "sotto/kernels/detail/simd/arithmetic.hpp"
 #include "sotto/wire/dense_block.hpp"
 #include "sotto/wire/detail/blocks/saturated.hpp"
-#include "sotto/wire/sparse_block.hpp"
 #include "sotto/wire/detail/blocks/sparse_pair.hpp"
+#include "sotto/wire/sparse_block.hpp"
 
 namespace sotto::detail {
 

@@ -2,9 +2,10 @@
 
 #include "sotto/core/contentless.hpp"
 
+#include <sys/mman.h>
+
 #include <cstdint>
 #include <new>
-#include <sys/mman.h>
 
 #include "sotto/core/config.hpp"
 

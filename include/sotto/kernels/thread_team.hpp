@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "sotto/core/config.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/core/detail/processes/owner_process.hpp"
 #include "sotto/core/detail/processes/thread.hpp"
+#include "sotto/core/errors.hpp"
 
 namespace sotto::kernels {
 

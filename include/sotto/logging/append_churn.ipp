@@ -2,8 +2,9 @@
 
 #include "sotto/logging/append_churn.hpp"
 
-#include <nlohmann/json.hpp>
 #include <system_error>
+
+#include <nlohmann/json.hpp>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/files/line_file.hpp"

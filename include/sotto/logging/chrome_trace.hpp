@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "sotto/core/detail/files/line_file.hpp"
-#include "sotto/trainer/callback.hpp"
 #include "sotto/logging/detail/round_times.hpp"
 #include "sotto/logging/detail/write_failure.hpp"
+#include "sotto/trainer/callback.hpp"
 
 namespace sotto {
 

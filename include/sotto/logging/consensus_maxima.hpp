@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "sotto/strategies/gossip/control/fraction_of_maximum.hpp"
 #include "sotto/logging/run_log.hpp"
+#include "sotto/strategies/gossip/control/fraction_of_maximum.hpp"
 
 namespace sotto {
 

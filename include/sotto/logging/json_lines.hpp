@@ -10,11 +10,11 @@
 #include <nlohmann/json.hpp>
 
 #include "sotto/core/detail/files/line_file.hpp"
-#include "sotto/trainer/callback.hpp"
 #include "sotto/logging/detail/recent_rounds.hpp"
 #include "sotto/logging/detail/round_times.hpp"
 #include "sotto/logging/detail/taught_lines.hpp"
 #include "sotto/logging/detail/write_failure.hpp"
+#include "sotto/trainer/callback.hpp"
 
 namespace sotto {
 

@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "sotto/core/detail/text/print_line.hpp"
-#include "sotto/trainer/callback.hpp"
 #include "sotto/logging/detail/run_consensus.hpp"
 #include "sotto/logging/detail/taught_record.hpp"
+#include "sotto/trainer/callback.hpp"
 
 namespace sotto {
 

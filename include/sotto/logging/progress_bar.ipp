@@ -2,10 +2,11 @@
 
 #include "sotto/logging/progress_bar.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <unistd.h>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/memory/finite.hpp"

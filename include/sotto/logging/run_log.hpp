@@ -9,20 +9,20 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/models/churn.hpp"
-#include "sotto/strategies/consensus_report.hpp"
-#include "sotto/strategies/detail/rank_loss.hpp"
-#include "sotto/strategies/round_report.hpp"
-#include "sotto/strategies/detail/server_memory.hpp"
-#include "sotto/strategies/server_report.hpp"
-#include "sotto/topologies/detail/mixing_graph.hpp"
 #include "sotto/logging/detail/rank_timeline.hpp"
-#include "sotto/trainer/reports.hpp"
 #include "sotto/logging/detail/round_times.hpp"
 #include "sotto/logging/detail/run_consensus.hpp"
 #include "sotto/logging/detail/run_costs.hpp"
 #include "sotto/logging/detail/run_ranks.hpp"
 #include "sotto/logging/detail/run_taught.hpp"
+#include "sotto/models/churn.hpp"
+#include "sotto/strategies/consensus_report.hpp"
+#include "sotto/strategies/detail/rank_loss.hpp"
+#include "sotto/strategies/detail/server_memory.hpp"
+#include "sotto/strategies/round_report.hpp"
+#include "sotto/strategies/server_report.hpp"
+#include "sotto/topologies/detail/mixing_graph.hpp"
+#include "sotto/trainer/reports.hpp"
 
 namespace sotto {
 

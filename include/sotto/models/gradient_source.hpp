@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <span>
 
+#include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/random.hpp"
-#include "sotto/core/errors.hpp"
 
 namespace sotto::detail {
 struct ready_probe {

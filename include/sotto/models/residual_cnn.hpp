@@ -11,11 +11,11 @@
 #include "sotto/nn/chain.hpp"
 #include "sotto/nn/conv2d.hpp"
 #include "sotto/nn/dense.hpp"
+#include "sotto/nn/detail/widen.hpp"
 #include "sotto/nn/global_average_pool.hpp"
 #include "sotto/nn/repeated.hpp"
 #include "sotto/nn/residual.hpp"
 #include "sotto/nn/shape.hpp"
-#include "sotto/nn/detail/widen.hpp"
 
 namespace sotto::detail::models {
 

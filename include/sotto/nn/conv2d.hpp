@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "sotto/core/layout.hpp"
-#include "sotto/nn/detail/blas.hpp"
 #include "sotto/nn/blueprint.hpp"
+#include "sotto/nn/detail/blas.hpp"
 #include "sotto/nn/detail/buffer.hpp"
 #include "sotto/nn/detail/direct_convolution.hpp"
-#include "sotto/nn/pass.hpp"
 #include "sotto/nn/detail/patches.hpp"
+#include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
 
 namespace sotto::nn {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <span>
 
-#include "sotto/nn/detail/affine.hpp"
 #include "sotto/nn/blueprint.hpp"
+#include "sotto/nn/detail/affine.hpp"
 #include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
 

@@ -4,10 +4,10 @@
 #include <span>
 #include <string>
 
-#include "sotto/nn/detail/affine.hpp"
 #include "sotto/nn/blueprint.hpp"
-#include "sotto/nn/detail/buffer.hpp"
 #include "sotto/nn/dense.hpp"
+#include "sotto/nn/detail/affine.hpp"
+#include "sotto/nn/detail/buffer.hpp"
 #include "sotto/nn/dropout.hpp"
 #include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"

@@ -11,8 +11,8 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/detail/buffer.hpp"
-#include "sotto/nn/pass.hpp"
 #include "sotto/nn/detail/rows.hpp"
+#include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
 
 namespace sotto::nn {

@@ -3,11 +3,11 @@
 #include <concepts>
 #include <span>
 
+#include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
-#include "sotto/core/errors.hpp"
 
 namespace sotto::detail::nn {
 struct ignore_ready {

@@ -9,8 +9,8 @@
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/detail/buffer.hpp"
 #include "sotto/nn/detail/lstm_layer.hpp"
-#include "sotto/nn/pass.hpp"
 #include "sotto/nn/detail/rows.hpp"
+#include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
 
 namespace sotto::nn {

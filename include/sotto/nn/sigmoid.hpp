@@ -2,8 +2,8 @@
 
 #include <span>
 
-#include "sotto/nn/detail/activation.hpp"
 #include "sotto/nn/blueprint.hpp"
+#include "sotto/nn/detail/activation.hpp"
 #include "sotto/nn/shape.hpp"
 
 namespace sotto::nn {

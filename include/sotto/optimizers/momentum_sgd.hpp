@@ -4,8 +4,8 @@
 
 #include "sotto/core/detail/memory/large_pages.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/optimizers/optimizer.hpp"
 #include "sotto/optimizers/detail/saved_names.hpp"
+#include "sotto/optimizers/optimizer.hpp"
 
 namespace sotto {
 

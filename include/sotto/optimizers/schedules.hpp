@@ -2,8 +2,8 @@
 
 #include <concepts>
 
-#include "sotto/core/round_info.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/round_info.hpp"
 
 namespace sotto::detail {
 

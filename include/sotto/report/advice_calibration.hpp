@@ -14,8 +14,8 @@
 #include "sotto/collectives/detail/choose_sparse.hpp"
 #include "sotto/collectives/detail/fitting.hpp"
 #include "sotto/collectives/detail/operation.hpp"
-#include "sotto/collectives/sparse_all_reduce.hpp"
 #include "sotto/collectives/detail/stripes.hpp"
+#include "sotto/collectives/sparse_all_reduce.hpp"
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/errors.hpp"
@@ -24,9 +24,9 @@
 #include "sotto/core/require_option.hpp"
 #include "sotto/kernels/detail/simd/arithmetic.hpp"
 #include "sotto/kernels/sparse_add.hpp"
-#include "sotto/strategies/detail/all_reduce/entry_route.hpp"
 #include "sotto/report/advice.hpp"
 #include "sotto/report/detail/advice/advice_mirror.hpp"
+#include "sotto/strategies/detail/all_reduce/entry_route.hpp"
 #include "sotto/wire/value_format.hpp"
 
 namespace sotto::detail {

@@ -3,9 +3,9 @@
 #include <optional>
 #include <span>
 
+#include "sotto/logging/run_log.hpp"
 #include "sotto/report/advice.hpp"
 #include "sotto/report/advice_calibration.hpp"
-#include "sotto/logging/run_log.hpp"
 
 namespace sotto {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "sotto/report/report.hpp"
-#include "sotto/logging/run_recorder.hpp"
 #include "sotto/logging/detail/write_failure.hpp"
+#include "sotto/logging/run_recorder.hpp"
+#include "sotto/report/report.hpp"
 
 namespace sotto {
 

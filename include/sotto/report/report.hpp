@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "sotto/report/advice.hpp"
 #include "sotto/logging/run_log.hpp"
+#include "sotto/report/advice.hpp"
 
 namespace sotto {
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/posix_files.hpp"
 #include "sotto/checkpoint/detail/whole_file.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/files/absolute_path.hpp"

@@ -5,11 +5,11 @@
 #include "sotto/distillation/distillation_weight.hpp"
 #include "sotto/distillation/soft_cross_entropy.hpp"
 #include "sotto/strategies/codistillation/exchanges/checkpoint_exchange.hpp"
+#include "sotto/strategies/codistillation/exchanges/teacher_exchange.hpp"
 #include "sotto/strategies/detail/codistillation/codistillation_state.hpp"
+#include "sotto/strategies/detail/codistillation/teacher_standing.hpp"
 #include "sotto/strategies/model_groups.hpp"
 #include "sotto/strategies/strategy.hpp"
-#include "sotto/strategies/codistillation/exchanges/teacher_exchange.hpp"
-#include "sotto/strategies/detail/codistillation/teacher_standing.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
 

@@ -6,14 +6,14 @@
 
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/compressors/none.hpp"
-#include "sotto/strategies/parameter_server/consistency/asynchronous.hpp"
-#include "sotto/strategies/parameter_server/consistency/consistency.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/staleness/no_compensation.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
 #include "sotto/strategies/detail/parameter_server/parameter_server_state.hpp"
+#include "sotto/strategies/parameter_server/consistency/asynchronous.hpp"
+#include "sotto/strategies/parameter_server/consistency/consistency.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
 

@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <mutex>
-#include <numeric>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -15,67 +13,6 @@
 #include "sotto/core/random.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/topologies/topology.hpp"
-
-namespace sotto::detail::topologies {
-
-/// y = W x, or the transposed W x.
-void multiply(const sotto::topologies::mixing_matrix& by, std::span<const double> x,
-              std::span<double> y, bool transposed);
-
-void subtract_mean(std::span<double> x);
-
-double length_of(std::span<const double> x);
-
-/// x = W x, or the transposed W x, of differences: x has mean 0, before and after. A round that
-/// leaves less than 1e-12 of their length leaves rounding alone: x becomes 0, so that matrices
-/// after which all ranks have the mean have a singular value of 0.
-void mix_differences(const sotto::topologies::mixing_matrix& by, std::span<double> x,
-                     std::span<double> between, bool transposed);
-
-/// The largest eigenvalue of a symmetric tridiagonal matrix.
-///   math    bisection: the number of negative pivots of T - x I is that of eigenvalues below x
-double largest_eigenvalue(std::span<const double> diagonal, std::span<const double> beside);
-
-/// The largest eigenvalue on vectors of mean 0 of a symmetric operator, `apply(x, y)`: y = A x.
-///   math    Lanczos, each vector made orthogonal to all before it; exact after as many steps as
-///           there are different eigenvalues
-///   cost    m products and m^2 n operations for m steps
-///   source  Lanczos 1950
-template <class Apply>
-double largest_on_differences(int size, Apply apply) {
-    const auto n = static_cast<std::size_t>(size);
-    std::vector<std::vector<double>> basis;
-    std::vector<double> diagonal, beside, next(n);
-    random_stream random(1);
-    std::vector<double> x(n);
-    for (double& value : x) value = random.uniform(-1.0f, 1.0f);
-    double found = 0.0;
-    for (std::size_t step = 0; step + 1 < n; ++step) {
-        for (int again = 0; again < 2; ++again) {  // twice: once leaves rounding
-            subtract_mean(x);
-            for (const auto& b : basis) {
-                const double along = std::inner_product(x.begin(), x.end(), b.begin(), 0.0);
-                for (std::size_t i = 0; i < n; ++i) x[i] -= along * b[i];
-            }
-        }
-        const double length = length_of(x);
-        if (step > 0 && length < 1e-12) break;
-        if (step > 0) beside.push_back(length);
-        for (double& value : x) value /= length;
-        basis.push_back(x);
-        apply(std::span<const double>(basis.back()), std::span<double>(next));
-        diagonal.push_back(std::inner_product(next.begin(), next.end(), basis.back().begin(), 0.0));
-        x = next;
-        if (step % 8 == 7) {
-            const double now = largest_eigenvalue(diagonal, beside);
-            if (std::abs(now - found) <= 1e-14 * std::abs(now)) return now;
-            found = now;
-        }
-    }
-    return diagonal.empty() ? 0.0 : largest_eigenvalue(diagonal, beside);
-}
-
-}  // namespace sotto::detail::topologies
 
 namespace sotto::topologies {
 
@@ -96,15 +33,7 @@ namespace sotto::detail::topologies {
 
 /// The same of what was asked for last, without computing it again: where ranks are threads of one
 /// process, each asks for the same.
-class last_singular_value {
-public:
-    static double of(std::vector<sotto::topologies::mixing_matrix> rounds);
-
-private:
-    std::mutex mutex_;
-    std::vector<sotto::topologies::mixing_matrix> rounds_;
-    double value_ = 1.0;  // of no rounds
-};
+double last_singular_value(std::vector<sotto::topologies::mixing_matrix> rounds);
 
 }  // namespace sotto::detail::topologies
 
@@ -157,7 +86,7 @@ detail::topologies::mixing_summary summary_of(State& state, std::string_view nam
         return all;
     }
     all.second_singular_value = all.mean_contraction =
-        std::pow(detail::topologies::last_singular_value::of(std::move(rounds)),
+        std::pow(detail::topologies::last_singular_value(std::move(rounds)),
                  1.0 / static_cast<double>(std::max<std::int64_t>(all.period, 1)));
     return all;
 }

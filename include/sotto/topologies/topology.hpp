@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "sotto/core/describe.hpp"
-#include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/topologies/mixing_matrix.hpp"
 
 namespace sotto {
 

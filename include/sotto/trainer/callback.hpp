@@ -5,8 +5,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "sotto/trainer/reports.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/trainer/reports.hpp"
 
 namespace sotto {
 

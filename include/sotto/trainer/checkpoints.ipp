@@ -3,12 +3,12 @@
 #include "sotto/trainer/checkpoints.hpp"
 
 #include <cstdio>
-
-#include "sotto/core/config.hpp"
-#include "sotto/core/detail/text/print_line.hpp"
 #include <utility>
+
 #include "sotto/checkpoint/detail/job_name.hpp"
+#include "sotto/core/config.hpp"
 #include "sotto/core/detail/files/absolute_path.hpp"
+#include "sotto/core/detail/text/print_line.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/require_option.hpp"
 

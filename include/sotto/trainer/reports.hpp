@@ -9,8 +9,8 @@
 
 #include "sotto/core/layout.hpp"
 #include "sotto/strategies/detail/rank_loss.hpp"
-#include "sotto/strategies/round_report.hpp"
 #include "sotto/strategies/detail/server_memory.hpp"
+#include "sotto/strategies/round_report.hpp"
 #include "sotto/strategies/server_report.hpp"
 #include "sotto/topologies/detail/mixing_graph.hpp"
 

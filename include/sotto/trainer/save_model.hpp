@@ -13,8 +13,8 @@
 #include "sotto/data/sampler.hpp"
 #include "sotto/models/gradient_source.hpp"
 #include "sotto/strategies/strategy.hpp"
+#include "sotto/trainer/detail/checkpointing/by_the_first.hpp"
 #include "sotto/trainer/model_path.hpp"
-#include "sotto/trainer/detail/checkpointing/saving.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/transport.hpp"
 

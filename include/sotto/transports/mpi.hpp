@@ -8,8 +8,8 @@
 
 #include "sotto/transports/detail/messaging/ballot_transport.hpp"
 #include "sotto/transports/detail/mpi/mpi_library.hpp"
-#include "sotto/transports/mpi_options.hpp"
 #include "sotto/transports/detail/mpi/mpi_session.hpp"
+#include "sotto/transports/mpi_options.hpp"
 #include "sotto/transports/packet_options.hpp"
 #include "sotto/transports/packet_transport.hpp"
 #include "sotto/transports/transport.hpp"

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "sotto/core/clock.hpp"
+#include "sotto/transports/detail/simulated/simulated_network.hpp"
+#include "sotto/transports/detail/simulated/virtual_time.hpp"
 #include "sotto/transports/fail_with_exception.hpp"
 #include "sotto/transports/simulated.hpp"
-#include "sotto/transports/detail/simulated/simulated_network.hpp"
 #include "sotto/transports/simulated_options.hpp"
 #include "sotto/transports/simulated_trace.hpp"
-#include "sotto/transports/detail/simulated/virtual_time.hpp"
 
 namespace sotto::detail {
 

@@ -10,13 +10,13 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/transports/detail/messaging/ballot_transport.hpp"
+#include "sotto/transports/detail/simulated/simulated_network.hpp"
+#include "sotto/transports/detail/simulated/virtual_time.hpp"
 #include "sotto/transports/packet_library.hpp"
 #include "sotto/transports/packet_transport.hpp"
-#include "sotto/transports/detail/simulated/simulated_network.hpp"
 #include "sotto/transports/simulated_options.hpp"
 #include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
-#include "sotto/transports/detail/simulated/virtual_time.hpp"
 
 namespace sotto::detail::simulation {
 

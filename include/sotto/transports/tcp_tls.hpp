@@ -1,7 +1,5 @@
 #pragma once
 
-#include "sotto/transports/detail/tcp/tcp_security.hpp"
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +21,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/deadline.hpp"
 #include "sotto/core/detail/files/descriptor.hpp"
+#include "sotto/transports/detail/tcp/tcp_security.hpp"
 
 namespace sotto::detail::net {
 

@@ -2,20 +2,22 @@
 
 #include "sotto/transports/tcp_tls.hpp"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
+#include <system_error>
+
 #include <openssl/err.h>
 #include <openssl/evp.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <system_error>
-#include <unistd.h>
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/config.hpp"

@@ -2,6 +2,7 @@
 
 #include "sotto/checkpoint/detail/disk.hpp"
 
+#include "sotto/checkpoint/detail/posix_files.hpp"
 #include "sotto/core/config.hpp"
 
 namespace sotto::detail::checkpoint {

@@ -14,8 +14,8 @@
 
 #include "sotto/checkpoint/detail/digest.hpp"
 #include "sotto/checkpoint/detail/digester.hpp"
-#include "sotto/checkpoint/detail/file_header.hpp"
 #include "sotto/checkpoint/detail/disk.hpp"
+#include "sotto/checkpoint/detail/file_header.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/errors.hpp"

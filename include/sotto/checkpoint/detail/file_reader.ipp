@@ -2,13 +2,14 @@
 
 #include "sotto/checkpoint/detail/file_reader.hpp"
 
-#include "sotto/checkpoint/detail/digester.hpp"
-#include "sotto/core/config.hpp"
 #include <array>
 #include <cstddef>
 #include <span>
+
+#include "sotto/checkpoint/detail/digester.hpp"
 #include "sotto/checkpoint/detail/parse_header.hpp"
 #include "sotto/checkpoint/detail/sections.hpp"
+#include "sotto/core/config.hpp"
 
 namespace sotto::detail::checkpoint {
 

@@ -2,14 +2,15 @@
 
 #include "sotto/checkpoint/detail/folder_owner.hpp"
 
-#include "sotto/core/config.hpp"
 #include <algorithm>
 #include <charconv>
 #include <utility>
+
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/core/bytes.hpp"
-#include "sotto/core/errors.hpp"
+#include "sotto/core/config.hpp"
 #include "sotto/core/detail/files/file_kind.hpp"
+#include "sotto/core/errors.hpp"
 #include "sotto/core/printable.hpp"
 
 namespace sotto::detail::checkpoint {

@@ -2,11 +2,11 @@
 
 #include "sotto/checkpoint/detail/generations.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <cstddef>
 
 #include "sotto/core/config.hpp"
-#include <algorithm>
-#include <charconv>
 
 namespace sotto::detail::checkpoint {
 

@@ -2,11 +2,11 @@
 
 #include "sotto/checkpoint/detail/group_folders.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <string>
 
 #include "sotto/core/config.hpp"
-#include <algorithm>
-#include <string>
 
 namespace sotto::detail::checkpoint {
 

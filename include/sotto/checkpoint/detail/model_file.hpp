@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "sotto/checkpoint/detail/digest.hpp"
-#include "sotto/checkpoint/detail/file_header.hpp"
 #include "sotto/checkpoint/detail/disk.hpp"
+#include "sotto/checkpoint/detail/file_header.hpp"
 #include "sotto/checkpoint/detail/published_model.hpp"
 #include "sotto/core/layout.hpp"
 

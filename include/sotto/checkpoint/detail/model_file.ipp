@@ -2,14 +2,15 @@
 
 #include "sotto/checkpoint/detail/model_file.hpp"
 
-#include "sotto/checkpoint/detail/digester.hpp"
-#include "sotto/core/config.hpp"
 #include <iterator>
 #include <system_error>
+
+#include "sotto/checkpoint/detail/digester.hpp"
 #include "sotto/checkpoint/detail/format_header.hpp"
 #include "sotto/checkpoint/detail/parse_header.hpp"
 #include "sotto/checkpoint/detail/whole_file.hpp"
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/config.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/version.hpp"
 

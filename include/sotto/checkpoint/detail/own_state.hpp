@@ -3,25 +3,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "sotto/checkpoint/detail/field_visitor.hpp"
-#include "sotto/checkpoint/detail/file_reader.hpp"
 #include "sotto/checkpoint/detail/disk.hpp"
-#include "sotto/checkpoint/detail/file_writer.hpp"
-#include "sotto/checkpoint/detail/folder_owner.hpp"
-#include "sotto/checkpoint/detail/format_header.hpp"
+#include "sotto/checkpoint/detail/field_visitor.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
-#include "sotto/checkpoint/detail/saved_fields.hpp"
-#include "sotto/core/bytes.hpp"
-#include "sotto/core/errors.hpp"
 
 namespace sotto::detail::checkpoint {
+
+class file_reader;
+class folder_owner;
 
 /// Checkpoints of what one process holds by itself, and shows by `visit(field)`; nobody else takes
 /// part.
@@ -38,35 +33,15 @@ public:
     /// `what`: whose state it is, for errors. `keep`: how many files.
     own_state(std::filesystem::path folder, std::string what, std::string configuration,
               std::int64_t keep = 2, disk files = {});
+    ~own_state();
 
     /// Makes the folder this one's, as folder_owner does, until this ends. Waits while it is not
     /// known whether another owner lives, a minute at most, and calls tell(why) once if it has to.
     /// Each second it calls keep_others(), which keeps ranks that wait for this one from giving up.
     /// After `rest` another one of this process may have the folder, until this is called again.
     ///   errors  invalid_option: another owner lives; io_failure: the folder cannot be made
-    void own(const std::string& job, auto&& tell, auto&& keep_others) {
-        std::error_code problem;
-        files_.make_folder(folder_, problem);
-        if (problem)
-            throw io_failure(what_ + ": cannot make the folder '" + folder_.string() +
-                             "': " + problem.message());
-        if (!owner_) {
-            claimant who;
-            if (!job.empty()) who.job = job;
-            owner_ = std::make_unique<folder_owner>(files_, folder_, std::move(who));
-        }
-        bool has_told = false;
-        attempt_each_second(files_, true, [&] {
-            std::string why;
-            const ownership now = owner_->attempt(why);
-            if (now == ownership::refused) throw invalid_option(what_ + ": " + why);
-            if (now != ownership::waits) return false;
-            if (!std::exchange(has_told, true)) tell(what_ + ": " + why);
-            keep_others();
-            return true;
-        });
-        owner_->use(true);
-    }
+    void own(const std::string& job, const std::function<void(const std::string&)>& tell,
+             const std::function<void()>& keep_others);
     /// Lets other trainers of this process take the folder over.
     void rest() noexcept;
 
@@ -74,51 +49,13 @@ public:
     /// none.
     template <class State>
     std::optional<std::int64_t> restore(State& state) {
-        std::optional<file_reader> file;
-        std::vector<refused_file> refused;
-        constexpr auto newest = (std::numeric_limits<std::int64_t>::max)();
-        if (!open_newest(files_, folder_, file, refused, newest, &known_)) {
-            if (refused.empty()) return std::nullopt;
-            refuse_all(what_, folder_, refused);
-        }
-        refused_ = std::move(refused);
-        const std::int64_t step = require_ours(*file);
-        known_.push_back(step);
-        const auto fields = fields_of(state);
-        std::vector<std::size_t> places;
-        for (const auto& f : fields) places.push_back(place_of(*file, f));
-        for (std::size_t i = 0; i < fields.size(); ++i) file->read(places[i], fields[i].memory);
-        return step;
+        return restore_shown([&](const field_visitor& field) { state.visit(field); });
     }
 
     /// Whether it was written; else `problem` says why, and the older ones are there as before.
     template <class State>
     bool save(State& state, std::int64_t step) {
-        const auto fields = fields_of(state);
-        sotto::detail::file_plan planned;
-        planned.note("format", format);
-        planned.note("step", std::to_string(step));
-        planned.note("configuration", configuration_);
-        planned.add("state", fields, sotto::detail::digest_of(fields));
-        const bytes header = format_header(planned.finish());
-        bool may_write = !owner_;
-        const auto why_not = [&] {
-            std::string why;
-            if (owner_) why = why_not_write(files_, folder_, *owner_, known_);
-            may_write = why.empty();
-            return why;
-        };
-        file_writer file(files_, folder_, step, keep_, refused_, why_not);
-        file.write_header(header);
-        for (const auto& f : fields) file.write(f.memory);
-        const bool done = file.finish();
-        if (may_write) note_written(files_, folder_, step, known_);
-        problem_ = done ? "" : what_ + ": " + file.problem();
-        if (done)
-            std::erase_if(refused_, [&](const refused_file& one) {
-                return one.step == step || one.kind != refusal::unreadable;
-            });
-        return done;
+        return save_shown([&](const field_visitor& field) { state.visit(field); }, step);
     }
 
     /// What the last attempt to write failed by; empty if it did not.
@@ -126,16 +63,13 @@ public:
 
 private:
     using field = sotto::detail::saved_field;
+    using visit = std::function<void(const field_visitor&)>;
 
-    template <class State>
-    static std::vector<field> fields_of(State& state) {
-        sotto::detail::saved_fields shown;
-        state.visit(sotto::detail::field_visitor(shown));
-        std::vector<field> all = std::move(shown.alike);
-        all.insert(all.end(), std::make_move_iterator(shown.apart.begin()),
-                   std::make_move_iterator(shown.apart.end()));
-        return all;
-    }
+    static std::vector<field> fields_of(const visit& show);
+
+    std::optional<std::int64_t> restore_shown(const visit& show);
+
+    bool save_shown(const visit& show, std::int64_t step);
 
     std::int64_t require_ours(const file_reader& file) const;
 

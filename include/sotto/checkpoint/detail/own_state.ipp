@@ -3,11 +3,21 @@
 #include "sotto/checkpoint/detail/own_state.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "sotto/checkpoint/detail/digest.hpp"
 #include "sotto/checkpoint/detail/file_header.hpp"
+#include "sotto/checkpoint/detail/file_reader.hpp"
+#include "sotto/checkpoint/detail/file_writer.hpp"
+#include "sotto/checkpoint/detail/folder_owner.hpp"
+#include "sotto/checkpoint/detail/format_header.hpp"
+#include "sotto/checkpoint/detail/saved_fields.hpp"
 #include "sotto/core/config.hpp"
+#include "sotto/core/errors.hpp"
 
 namespace sotto::detail::checkpoint {
 
@@ -65,6 +75,89 @@ SOTTO_DECL std::size_t own_state::place_of(const file_reader& file, const field&
         refuse("'" + wanted.name + "' of " + std::to_string(entry.size_bytes()) + " bytes of " +
                std::string(name_of(entry.type)));
     return *at;
+}
+
+SOTTO_DECL own_state::~own_state() = default;
+
+SOTTO_DECL void own_state::own(const std::string& job,
+                               const std::function<void(const std::string&)>& tell,
+                               const std::function<void()>& keep_others) {
+    std::error_code problem;
+    files_.make_folder(folder_, problem);
+    if (problem)
+        throw io_failure(what_ + ": cannot make the folder '" + folder_.string() +
+                         "': " + problem.message());
+    if (!owner_) {
+        claimant who;
+        if (!job.empty()) who.job = job;
+        owner_ = std::make_unique<folder_owner>(files_, folder_, std::move(who));
+    }
+    bool has_told = false;
+    attempt_each_second(files_, true, [&] {
+        std::string why;
+        const ownership now = owner_->attempt(why);
+        if (now == ownership::refused) throw invalid_option(what_ + ": " + why);
+        if (now != ownership::waits) return false;
+        if (!std::exchange(has_told, true)) tell(what_ + ": " + why);
+        keep_others();
+        return true;
+    });
+    owner_->use(true);
+}
+
+SOTTO_DECL std::vector<own_state::field> own_state::fields_of(const visit& show) {
+    saved_fields shown;
+    show(field_visitor(shown));
+    std::vector<field> all = std::move(shown.alike);
+    all.insert(all.end(), std::make_move_iterator(shown.apart.begin()),
+               std::make_move_iterator(shown.apart.end()));
+    return all;
+}
+
+SOTTO_DECL std::optional<std::int64_t> own_state::restore_shown(const visit& show) {
+    std::optional<file_reader> file;
+    std::vector<refused_file> refused;
+    constexpr auto newest = (std::numeric_limits<std::int64_t>::max)();
+    if (!open_newest(files_, folder_, file, refused, newest, &known_)) {
+        if (refused.empty()) return std::nullopt;
+        refuse_all(what_, folder_, refused);
+    }
+    refused_ = std::move(refused);
+    const std::int64_t step = require_ours(*file);
+    known_.push_back(step);
+    const auto fields = fields_of(show);
+    std::vector<std::size_t> places;
+    for (const auto& f : fields) places.push_back(place_of(*file, f));
+    for (std::size_t i = 0; i < fields.size(); ++i) file->read(places[i], fields[i].memory);
+    return step;
+}
+
+SOTTO_DECL bool own_state::save_shown(const visit& show, std::int64_t step) {
+    const auto fields = fields_of(show);
+    sotto::detail::file_plan planned;
+    planned.note("format", format);
+    planned.note("step", std::to_string(step));
+    planned.note("configuration", configuration_);
+    planned.add("state", fields, sotto::detail::digest_of(fields));
+    const bytes header = format_header(planned.finish());
+    bool may_write = !owner_;
+    const auto why_not = [&] {
+        std::string why;
+        if (owner_) why = why_not_write(files_, folder_, *owner_, known_);
+        may_write = why.empty();
+        return why;
+    };
+    file_writer file(files_, folder_, step, keep_, refused_, why_not);
+    file.write_header(header);
+    for (const auto& f : fields) file.write(f.memory);
+    const bool done = file.finish();
+    if (may_write) note_written(files_, folder_, step, known_);
+    problem_ = done ? "" : what_ + ": " + file.problem();
+    if (done)
+        std::erase_if(refused_, [&](const refused_file& one) {
+            return one.step == step || one.kind != refusal::unreadable;
+        });
+    return done;
 }
 
 }  // namespace sotto::detail::checkpoint

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "sotto/checkpoint/detail/digest.hpp"
-#include "sotto/checkpoint/detail/file_reader.hpp"
 #include "sotto/checkpoint/detail/disk.hpp"
+#include "sotto/checkpoint/detail/file_reader.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/core/layout.hpp"
 

@@ -2,20 +2,21 @@
 
 #include "sotto/checkpoint/detail/published_model.hpp"
 
-#include "sotto/core/bytes.hpp"
-#include "sotto/core/config.hpp"
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <system_error>
 #include <utility>
+
 #include "sotto/checkpoint/detail/file_header.hpp"
 #include "sotto/checkpoint/detail/file_writer.hpp"
 #include "sotto/checkpoint/detail/format_header.hpp"
 #include "sotto/checkpoint/detail/saved_fields.hpp"
 #include "sotto/checkpoint/detail/sections.hpp"
-#include "sotto/core/errors.hpp"
+#include "sotto/core/bytes.hpp"
+#include "sotto/core/config.hpp"
 #include "sotto/core/detail/text/number_text.hpp"
+#include "sotto/core/errors.hpp"
 #include "sotto/kernels/detail/simd/reductions.hpp"
 
 namespace sotto::detail::checkpoint {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "sotto/core/errors.hpp"
-#include "sotto/kernels/detail/update/averaging.hpp"
 #include "sotto/kernels/detail/simd/uninitialised.hpp"
+#include "sotto/kernels/detail/update/averaging.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"

@@ -2,18 +2,19 @@
 
 #include "sotto/launch/detail/interfaces.hpp"
 
-#include <algorithm>
 #include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <ifaddrs.h>
 #include <memory>
 #include <system_error>
-#include <net/if.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/text/host_port.hpp"

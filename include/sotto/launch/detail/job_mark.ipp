@@ -2,13 +2,14 @@
 
 #include "sotto/launch/detail/job_mark.hpp"
 
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/files/descriptor.hpp"

@@ -2,12 +2,13 @@
 
 #include "sotto/launch/detail/local_run.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <string_view>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <utility>
 
 #include "sotto/core/config.hpp"

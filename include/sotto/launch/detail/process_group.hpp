@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "sotto/core/detail/files/descriptor.hpp"
 #include "sotto/core/detail/processes/owner_process.hpp"
 #include "sotto/launch/detail/job_mark.hpp"
-#include "sotto/core/detail/files/descriptor.hpp"
 
 namespace sotto::detail::launch {
 

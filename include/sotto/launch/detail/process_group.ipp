@@ -2,16 +2,17 @@
 
 #include "sotto/launch/detail/process_group.hpp"
 
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <fcntl.h>
 #include <string>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <system_error>
-#include <unistd.h>
 #include <utility>
 
 #include "sotto/core/config.hpp"

@@ -2,10 +2,11 @@
 
 #include "sotto/launch/detail/program_path.hpp"
 
-#include <cstdlib>
-#include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/errors.hpp"

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/strategies/consensus_report.hpp"
-#include "sotto/topologies/detail/mixing_graph.hpp"
 #include "sotto/logging/detail/consensus_lines.hpp"
 #include "sotto/logging/detail/json_line_checks.hpp"
 #include "sotto/logging/run_log.hpp"
+#include "sotto/strategies/consensus_report.hpp"
+#include "sotto/topologies/detail/mixing_graph.hpp"
 
 namespace sotto::detail {
 

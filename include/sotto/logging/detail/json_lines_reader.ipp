@@ -3,6 +3,7 @@
 #include "sotto/logging/detail/json_lines_reader.hpp"
 
 #include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "sotto/core/config.hpp"

@@ -3,8 +3,8 @@
 #include <array>
 #include <cstddef>
 
-#include "sotto/trainer/reports.hpp"
 #include "sotto/logging/detail/round_times.hpp"
+#include "sotto/trainer/reports.hpp"
 
 namespace sotto::detail {
 

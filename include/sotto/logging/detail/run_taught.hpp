@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "sotto/strategies/round_report.hpp"
 #include "sotto/logging/detail/run_consensus.hpp"
 #include "sotto/logging/detail/taught_record.hpp"
+#include "sotto/strategies/round_report.hpp"
 
 namespace sotto::detail {
 

@@ -9,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sotto/strategies/round_report.hpp"
 #include "sotto/strategies/detail/codistillation/teacher_standing.hpp"
+#include "sotto/strategies/round_report.hpp"
 
 namespace sotto::detail {
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "sotto/core/detail/memory/finite.hpp"
-#include "sotto/strategies/round_report.hpp"
-#include "sotto/strategies/detail/codistillation/teacher_standing.hpp"
 #include "sotto/logging/detail/published_record.hpp"
+#include "sotto/strategies/detail/codistillation/teacher_standing.hpp"
+#include "sotto/strategies/round_report.hpp"
 
 namespace sotto::detail {
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "sotto/core/layout.hpp"
-#include "sotto/nn/detail/blas.hpp"
 #include "sotto/nn/blueprint.hpp"
+#include "sotto/nn/detail/blas.hpp"
 #include "sotto/nn/detail/buffer.hpp"
 #include "sotto/nn/detail/rows.hpp"
 #include "sotto/nn/shape.hpp"

@@ -2,8 +2,9 @@
 
 #include "sotto/nn/detail/blas.hpp"
 
-#include <algorithm>
 #include <cblas.h>
+
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <string>

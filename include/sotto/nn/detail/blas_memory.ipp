@@ -2,14 +2,15 @@
 
 #include "sotto/nn/detail/blas_memory.hpp"
 
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <string>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <system_error>
-#include <unistd.h>
 #include <vector>
 
 #include "sotto/core/config.hpp"

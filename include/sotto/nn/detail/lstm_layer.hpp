@@ -8,8 +8,8 @@
 
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/detail/nn/gates.hpp"
-#include "sotto/nn/detail/blas.hpp"
 #include "sotto/nn/blueprint.hpp"
+#include "sotto/nn/detail/blas.hpp"
 #include "sotto/nn/detail/buffer.hpp"
 #include "sotto/nn/detail/rows.hpp"
 

@@ -2,11 +2,12 @@
 
 #include "sotto/trainer/detail/agreement.hpp"
 
-#include "sotto/collectives/detail/operation.hpp"
-#include "sotto/core/config.hpp"
 #include <algorithm>
+
 #include "sotto/collectives/detail/all_gather_v.hpp"
 #include "sotto/collectives/detail/all_gather_values.hpp"
+#include "sotto/collectives/detail/operation.hpp"
+#include "sotto/core/config.hpp"
 #include "sotto/core/detail/memory/difference.hpp"
 #include "sotto/core/errors.hpp"
 

@@ -4,8 +4,8 @@
 
 #include "sotto/core/errors.hpp"
 #include "sotto/strategies/strategy.hpp"
-#include "sotto/trainer/options.hpp"
 #include "sotto/trainer/detail/checkpointing/run_place.hpp"
+#include "sotto/trainer/options.hpp"
 
 namespace sotto::detail {
 

@@ -2,10 +2,11 @@
 
 #include "sotto/core/detail/files/descriptor.hpp"
 
-#include <array>
-#include <cstdint>
 #include <fcntl.h>
 #include <sys/resource.h>
+
+#include <array>
+#include <cstdint>
 
 #include "sotto/core/config.hpp"
 

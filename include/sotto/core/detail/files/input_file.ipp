@@ -2,11 +2,12 @@
 
 #include "sotto/core/detail/files/input_file.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstddef>
 #include <span>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 
 #include "sotto/core/config.hpp"

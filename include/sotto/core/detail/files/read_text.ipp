@@ -2,9 +2,10 @@
 
 #include "sotto/core/detail/files/read_text.hpp"
 
-#include <cstddef>
 #include <fcntl.h>
 #include <unistd.h>
+
+#include <cstddef>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/files/descriptor.hpp"

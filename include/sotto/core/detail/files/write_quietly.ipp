@@ -2,10 +2,11 @@
 
 #include "sotto/core/detail/files/write_quietly.hpp"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <csignal>
 #include <ctime>
-#include <unistd.h>
 
 #include "sotto/core/config.hpp"
 

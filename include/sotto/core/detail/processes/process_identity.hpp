@@ -1,6 +1,5 @@
 #pragma once
 
-#include <csignal>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -8,6 +7,7 @@
 #include <cerrno>
 #include <charconv>
 #include <climits>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <optional>

@@ -2,8 +2,9 @@
 
 #include "sotto/core/detail/processes/terminal.hpp"
 
-#include <cstdio>
 #include <sys/ioctl.h>
+
+#include <cstdio>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/printable.hpp"

@@ -2,11 +2,12 @@
 
 #include "sotto/core/detail/processes/thread.hpp"
 
+#include <pthread.h>
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstddef>
-#include <pthread.h>
-#include <sys/resource.h>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/files/read_text.hpp"

@@ -2,13 +2,14 @@
 
 #include "sotto/core/detail/text/host_port.hpp"
 
-#include <algorithm>
 #include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <system_error>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include "sotto/core/config.hpp"
 

@@ -2,9 +2,10 @@
 
 #include "sotto/core/detail/text/print_line.hpp"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <string>
-#include <unistd.h>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/printable.hpp"

@@ -6,10 +6,10 @@
 #include <span>
 
 #include "sotto/core/config.hpp"
+#include "sotto/kernels/detail/nn/squash_lanes.hpp"
 #include "sotto/kernels/detail/simd/unfused.hpp"
 #include "sotto/kernels/detail/simd/vector.hpp"
 #include "sotto/kernels/instruction_set.hpp"
-#include "sotto/kernels/detail/nn/squash_lanes.hpp"
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 

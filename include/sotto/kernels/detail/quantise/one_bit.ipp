@@ -14,12 +14,12 @@
 #include "sotto/kernels/detail/quantise/code_sizes.hpp"
 #include "sotto/kernels/detail/quantise/quantise.hpp"
 #include "sotto/kernels/detail/quantise/sign_bits.hpp"
+#include "sotto/kernels/detail/quantise/signed_sums.hpp"
 #include "sotto/kernels/detail/quantise/signs.hpp"
 #include "sotto/kernels/detail/simd/require.hpp"
 #include "sotto/kernels/detail/simd/unfused.hpp"
 #include "sotto/kernels/detail/simd/vector.hpp"
 #include "sotto/kernels/instruction_set.hpp"
-#include "sotto/kernels/detail/quantise/signed_sums.hpp"
 
 namespace sotto::detail::kernels {
 
@@ -119,8 +119,9 @@ inline void require_one_bit(const char* function, std::size_t block, std::size_t
     require_signs(function, values, bytes);
 }
 
-SOTTO_DECL void quantise_one_bit(std::size_t block, std::span<const float> x, std::span<float> residual,
-                             std::span<sign_means> means, std::span<std::uint8_t> signs) {
+SOTTO_DECL void quantise_one_bit(std::size_t block, std::span<const float> x,
+                                 std::span<float> residual, std::span<sign_means> means,
+                                 std::span<std::uint8_t> signs) {
     require_one_bit("quantise_one_bit", block, x.size(), means.size(), signs.size());
     require_size_of({"x", x.size()}, {{"residual", residual.size()}}, "quantise_one_bit");
     run_unfused<one_bit_blocks>(sotto::kernels::best_instruction_set(), x.data(), residual.data(),
@@ -128,14 +129,14 @@ SOTTO_DECL void quantise_one_bit(std::size_t block, std::span<const float> x, st
 }
 
 SOTTO_DECL void dequantise_one_bit(std::size_t block, std::span<const sign_means> means,
-                               std::span<const std::uint8_t> signs, std::span<float> x) {
+                                   std::span<const std::uint8_t> signs, std::span<float> x) {
     require_one_bit("dequantise_one_bit", block, x.size(), means.size(), signs.size());
     run_unfused<means_of_blocks<false>>(sotto::kernels::best_instruction_set(), means.data(),
                                         signs.data(), x.data(), x.size(), block);
 }
 
 SOTTO_DECL void dequantise_one_bit_add(std::size_t block, std::span<const sign_means> means,
-                                   std::span<const std::uint8_t> signs, std::span<float> sum) {
+                                       std::span<const std::uint8_t> signs, std::span<float> sum) {
     require_one_bit("dequantise_one_bit_add", block, sum.size(), means.size(), signs.size());
     run_unfused<means_of_blocks<true>>(sotto::kernels::best_instruction_set(), means.data(),
                                        signs.data(), sum.data(), sum.size(), block);

@@ -9,13 +9,13 @@
 #include <span>
 
 #include "sotto/core/config.hpp"
+#include "sotto/kernels/detail/quantise/code_checks.hpp"
 #include "sotto/kernels/detail/quantise/quantise_block.hpp"
 #include "sotto/kernels/detail/simd/each_lane.hpp"
 #include "sotto/kernels/detail/simd/require.hpp"
 #include "sotto/kernels/detail/simd/unfused.hpp"
 #include "sotto/kernels/detail/simd/vector.hpp"
 #include "sotto/kernels/instruction_set.hpp"
-#include "sotto/kernels/detail/quantise/code_checks.hpp"
 
 namespace sotto::detail::kernels {
 

@@ -8,14 +8,14 @@
 #include <span>
 
 #include "sotto/core/config.hpp"
+#include "sotto/kernels/detail/quantise/choose_by_sign.hpp"
 #include "sotto/kernels/detail/quantise/code_sizes.hpp"
+#include "sotto/kernels/detail/quantise/sign_bits.hpp"
 #include "sotto/kernels/detail/simd/each_lane.hpp"
 #include "sotto/kernels/detail/simd/require.hpp"
 #include "sotto/kernels/detail/simd/unfused.hpp"
 #include "sotto/kernels/detail/simd/vector.hpp"
 #include "sotto/kernels/instruction_set.hpp"
-#include "sotto/kernels/detail/quantise/sign_bits.hpp"
-#include "sotto/kernels/detail/quantise/choose_by_sign.hpp"
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 

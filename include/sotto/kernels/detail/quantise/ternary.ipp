@@ -10,10 +10,10 @@
 #include "sotto/kernels/detail/quantise/code_checks.hpp"
 #include "sotto/kernels/detail/quantise/quantise.hpp"
 #include "sotto/kernels/detail/quantise/quantise_block.hpp"
+#include "sotto/kernels/detail/quantise/spread_of_block.hpp"
 #include "sotto/kernels/detail/simd/require.hpp"
 #include "sotto/kernels/detail/simd/unfused.hpp"
 #include "sotto/kernels/instruction_set.hpp"
-#include "sotto/kernels/detail/quantise/spread_of_block.hpp"
 
 namespace sotto::detail::kernels {
 

@@ -12,10 +12,10 @@
 #include "sotto/core/detail/memory/finite.hpp"
 #include "sotto/kernels/detail/simd/each_lane.hpp"
 #include "sotto/kernels/detail/simd/require.hpp"
+#include "sotto/kernels/detail/simd/sums.hpp"
 #include "sotto/kernels/detail/simd/unfused.hpp"
 #include "sotto/kernels/detail/simd/vector.hpp"
 #include "sotto/kernels/instruction_set.hpp"
-#include "sotto/kernels/detail/simd/sums.hpp"
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 

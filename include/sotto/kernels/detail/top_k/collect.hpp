@@ -8,11 +8,11 @@
 
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/detail/simd/bit_places.hpp"
-#include "sotto/kernels/instruction_set.hpp"
-#include "sotto/kernels/detail/top_k/magnitude.hpp"
 #include "sotto/kernels/detail/simd/operations.hpp"
 #include "sotto/kernels/detail/simd/processor.hpp"
 #include "sotto/kernels/detail/simd/vector.hpp"
+#include "sotto/kernels/detail/top_k/magnitude.hpp"
+#include "sotto/kernels/instruction_set.hpp"
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 

@@ -7,8 +7,8 @@
 
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/detail/simd/run_on.hpp"
-#include "sotto/kernels/instruction_set.hpp"
 #include "sotto/kernels/detail/simd/vector.hpp"
+#include "sotto/kernels/instruction_set.hpp"
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 

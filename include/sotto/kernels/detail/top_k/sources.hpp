@@ -5,10 +5,10 @@
 
 #include "sotto/core/config.hpp"
 #include "sotto/kernels/detail/simd/each_lane.hpp"
-#include "sotto/kernels/instruction_set.hpp"
-#include "sotto/kernels/detail/update/velocity_lanes.hpp"
 #include "sotto/kernels/detail/simd/unfused.hpp"
 #include "sotto/kernels/detail/simd/vector.hpp"
+#include "sotto/kernels/detail/update/velocity_lanes.hpp"
+#include "sotto/kernels/instruction_set.hpp"
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 

@@ -8,13 +8,13 @@
 #include <type_traits>
 
 #include "sotto/core/config.hpp"
-#include "sotto/kernels/instruction_set.hpp"
+#include "sotto/kernels/detail/simd/unfused.hpp"
+#include "sotto/kernels/detail/simd/uninitialised.hpp"
 #include "sotto/kernels/detail/top_k/magnitude.hpp"
 #include "sotto/kernels/detail/top_k/rank_magnitude.hpp"
 #include "sotto/kernels/detail/top_k/sample.hpp"
 #include "sotto/kernels/detail/top_k/sources.hpp"
-#include "sotto/kernels/detail/simd/unfused.hpp"
-#include "sotto/kernels/detail/simd/uninitialised.hpp"
+#include "sotto/kernels/instruction_set.hpp"
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 

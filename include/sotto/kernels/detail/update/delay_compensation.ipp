@@ -9,8 +9,8 @@
 #include "sotto/kernels/detail/simd/each_lane.hpp"
 #include "sotto/kernels/detail/simd/require.hpp"
 #include "sotto/kernels/detail/simd/vector.hpp"
-#include "sotto/kernels/detail/update/exponential_mean.hpp"
 #include "sotto/kernels/detail/update/compensate.hpp"
+#include "sotto/kernels/detail/update/exponential_mean.hpp"
 #include "sotto/kernels/detail/update/mean_shares.hpp"
 
 namespace sotto::detail::kernels {

@@ -15,8 +15,8 @@
 #include "sotto/kernels/detail/top_k/largest_index.hpp"
 #include "sotto/kernels/detail/update/compensate.hpp"
 #include "sotto/kernels/detail/update/delay_compensation.hpp"
-#include "sotto/kernels/detail/update/exponential_mean.hpp"
 #include "sotto/kernels/detail/update/entry_loops.hpp"
+#include "sotto/kernels/detail/update/exponential_mean.hpp"
 #include "sotto/kernels/detail/update/mean_shares.hpp"
 
 namespace sotto::detail::kernels {

@@ -6,10 +6,10 @@
 #include <span>
 #include <string>
 
-#include "sotto/report/detail/charts/report_chart.hpp"
-#include "sotto/report/detail/sections/report_summary.hpp"
 #include "sotto/logging/detail/report_text.hpp"
 #include "sotto/logging/run_log.hpp"
+#include "sotto/report/detail/charts/report_chart.hpp"
+#include "sotto/report/detail/sections/report_summary.hpp"
 
 namespace sotto::detail::reporting {
 

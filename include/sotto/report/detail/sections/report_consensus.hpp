@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "sotto/logging/run_log.hpp"
 #include "sotto/report/detail/charts/report_axis.hpp"
 #include "sotto/report/detail/charts/report_chart.hpp"
-#include "sotto/logging/run_log.hpp"
 
 namespace sotto::detail::reporting {
 

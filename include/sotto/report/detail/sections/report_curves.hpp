@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "sotto/core/detail/memory/finite.hpp"
-#include "sotto/report/detail/charts/report_chart.hpp"
 #include "sotto/logging/run_log.hpp"
+#include "sotto/report/detail/charts/report_chart.hpp"
 
 namespace sotto::detail::reporting {
 

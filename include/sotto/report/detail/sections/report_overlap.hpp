@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "sotto/report/detail/charts/report_axis.hpp"
 #include "sotto/logging/detail/round_times.hpp"
 #include "sotto/logging/run_log.hpp"
+#include "sotto/report/detail/charts/report_axis.hpp"
 
 namespace sotto::detail::reporting {
 

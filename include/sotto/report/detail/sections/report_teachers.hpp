@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "sotto/logging/run_log.hpp"
 #include "sotto/report/detail/charts/report_chart.hpp"
 #include "sotto/report/detail/sections/report_consensus.hpp"
-#include "sotto/logging/run_log.hpp"
 
 namespace sotto::detail::reporting {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "sotto/logging/detail/report_text.hpp"
-#include "sotto/logging/run_log.hpp"
 #include "sotto/logging/detail/run_ranks.hpp"
+#include "sotto/logging/run_log.hpp"
 
 namespace sotto::detail::reporting {
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "sotto/logging/detail/rank_timeline.hpp"
-#include "sotto/report/detail/sections/report_costs.hpp"
-#include "sotto/report/detail/sections/report_overlap.hpp"
 #include "sotto/logging/detail/report_text.hpp"
 #include "sotto/logging/run_log.hpp"
+#include "sotto/report/detail/sections/report_costs.hpp"
+#include "sotto/report/detail/sections/report_overlap.hpp"
 
 namespace sotto::detail::reporting {
 

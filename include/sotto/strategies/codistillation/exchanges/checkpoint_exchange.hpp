@@ -1,10 +1,8 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <future>
-#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -61,6 +59,8 @@ struct checkpoint_exchange {
 class checkpoint_exchange::state {
 public:
     state(const checkpoint_exchange& options, detail::model_groups groups);
+    state(state&&) noexcept;
+    ~state();
 
     /// This rank writes for its group, until it ends, a model that has been trained for so many
     /// steps.
@@ -84,24 +84,14 @@ public:
     std::int64_t bytes_sent() const noexcept { return bytes_sent_; }
 
 private:
-    // Where the system has no thread left training waits for the disk.
-    static constexpr std::launch background = std::launch::async | std::launch::deferred;
+    struct background;
 
     bool is_idle();
-
-    /// Or begins when it is asked for.
-    static bool has_ended(const auto& work) {
-        return work.wait_for(std::chrono::seconds(0)) != std::future_status::timeout;
-    }
 
     checkpoint_exchange options_;
     detail::model_groups groups_;
     std::optional<detail::checkpoint::folder_lock> lock_;  // of who writes
-    // Waited for when this ends.
-    detail::owned_by_process<std::future<std::string>> under_way_;
-    detail::owned_by_process<
-        std::map<int, std::future<std::optional<detail::checkpoint::published_model>>>>
-        reading_;  // groups'
+    std::unique_ptr<background> background_;
     std::string problem_;
     std::int64_t skipped_ = 0, bytes_sent_ = 0;
 };

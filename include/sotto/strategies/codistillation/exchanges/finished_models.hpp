@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "sotto/checkpoint/detail/disk.hpp"
-#include "sotto/strategies/detail/codistillation/meeting_place.hpp"
 #include "sotto/checkpoint/detail/published_model.hpp"
+#include "sotto/strategies/detail/codistillation/meeting_place.hpp"
 #include "sotto/strategies/model_groups.hpp"
 
 namespace sotto {

@@ -12,8 +12,8 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/strategies/detail/codistillation/meeting_place.hpp"
 #include "sotto/transports/transport.hpp"
-#include "sotto/wire/detail/protocols/frame.hpp"
 #include "sotto/wire/detail/coding/little_endian.hpp"
+#include "sotto/wire/detail/protocols/frame.hpp"
 
 namespace sotto::detail {
 

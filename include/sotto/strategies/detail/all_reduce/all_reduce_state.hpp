@@ -9,25 +9,25 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/collectives/detail/all_gather_v.hpp"
 #include "sotto/collectives/all_reduce.hpp"
+#include "sotto/collectives/detail/all_gather_v.hpp"
 #include "sotto/collectives/hierarchical.hpp"
 #include "sotto/compressors/compressor.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/core/detail/memory/index_set.hpp"
 #include "sotto/core/detail/memory/large_pages.hpp"
+#include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/optimizers/optimizer.hpp"
-#include "sotto/strategies/detail/common_epochs.hpp"
-#include "sotto/strategies/detail/guarded.hpp"
 #include "sotto/strategies/detail/all_reduce/host_lane.hpp"
 #include "sotto/strategies/detail/all_reduce/lane.hpp"
 #include "sotto/strategies/detail/all_reduce/small_groups.hpp"
+#include "sotto/strategies/detail/common_epochs.hpp"
+#include "sotto/strategies/detail/guarded.hpp"
 #include "sotto/strategies/detail/stopwatch.hpp"
-#include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/detail/under_way.hpp"
 #include "sotto/strategies/detail/work_of_gradient.hpp"
+#include "sotto/strategies/strategy.hpp"
 #include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {

@@ -8,8 +8,8 @@
 #include "sotto/collectives/sparse_all_reduce.hpp"
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/wire/value_format.hpp"
 #include "sotto/transports/transport_ref.hpp"
+#include "sotto/wire/value_format.hpp"
 
 namespace sotto::detail {
 

@@ -10,8 +10,8 @@
 
 #include "sotto/collectives/detail/broadcast.hpp"
 #include "sotto/collectives/detail/fitting.hpp"
-#include "sotto/collectives/hierarchical.hpp"
 #include "sotto/collectives/detail/planned.hpp"
+#include "sotto/collectives/hierarchical.hpp"
 #include "sotto/collectives/tree.hpp"
 #include "sotto/compressors/compressor.hpp"
 #include "sotto/core/errors.hpp"

@@ -11,8 +11,8 @@
 #include <variant>
 #include <vector>
 
-#include "sotto/collectives/detail/all_gather_v.hpp"
 #include "sotto/collectives/all_reduce.hpp"
+#include "sotto/collectives/detail/all_gather_v.hpp"
 #include "sotto/collectives/detail/choose_sparse.hpp"
 #include "sotto/collectives/detail/fitting.hpp"
 #include "sotto/collectives/sparse_all_reduce.hpp"

@@ -13,8 +13,8 @@
 #include "sotto/core/random.hpp"
 #include "sotto/distillation/distillation_loss.hpp"
 #include "sotto/losses/cross_entropy.hpp"
-#include "sotto/models/gradient_source.hpp"
 #include "sotto/models/detail/predict_with.hpp"
+#include "sotto/models/gradient_source.hpp"
 #include "sotto/strategies/detail/codistillation/label_knowledge.hpp"
 
 namespace sotto::detail {

@@ -10,13 +10,13 @@
 
 #include "sotto/collectives/all_reduce.hpp"
 #include "sotto/collectives/detail/operation.hpp"
-#include "sotto/strategies/gossip/control/consensus_controller.hpp"
-#include "sotto/strategies/gossip/control/fixed_rounds.hpp"
 #include "sotto/core/round_info.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/strategies/consensus_report.hpp"
 #include "sotto/strategies/detail/gossip/mixing_rounds.hpp"
 #include "sotto/strategies/detail/gossip/peers_of_gossip.hpp"
+#include "sotto/strategies/gossip/control/consensus_controller.hpp"
+#include "sotto/strategies/gossip/control/fixed_rounds.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "sotto/collectives/all_reduce.hpp"
-#include "sotto/strategies/detail/gossip/critical_distance.hpp"
 #include "sotto/core/detail/memory/large_pages.hpp"
 #include "sotto/core/layout.hpp"
+#include "sotto/strategies/detail/gossip/critical_distance.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
 

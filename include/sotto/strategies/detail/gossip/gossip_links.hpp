@@ -9,9 +9,9 @@
 
 #include "sotto/core/describe.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/strategies/gossip/mixing/mixing_method.hpp"
 #include "sotto/strategies/consensus_report.hpp"
 #include "sotto/strategies/detail/gossip/peers_of_gossip.hpp"
+#include "sotto/strategies/gossip/mixing/mixing_method.hpp"
 #include "sotto/topologies/detail/connected.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"
 #include "sotto/topologies/spectrum.hpp"

@@ -6,8 +6,8 @@
 #include <optional>
 #include <span>
 
-#include "sotto/core/errors.hpp"
 #include "sotto/core/detail/memory/large_pages.hpp"
+#include "sotto/core/errors.hpp"
 #include "sotto/strategies/detail/gossip/gossip_mail.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/core/errors.hpp"
 #include "sotto/core/detail/memory/large_pages.hpp"
+#include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/core/visit.hpp"
@@ -17,11 +17,11 @@
 #include "sotto/kernels/detail/simd/reductions.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/strategies/detail/common_epochs.hpp"
-#include "sotto/strategies/detail/guarded.hpp"
 #include "sotto/strategies/detail/gossip/state_snapshot.hpp"
+#include "sotto/strategies/detail/guarded.hpp"
 #include "sotto/strategies/detail/stopwatch.hpp"
-#include "sotto/strategies/strategy.hpp"
 #include "sotto/strategies/detail/work_of_gradient.hpp"
+#include "sotto/strategies/strategy.hpp"
 #include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {

@@ -7,12 +7,12 @@
 #include <string_view>
 
 #include "sotto/compressors/compressor.hpp"
-#include "sotto/strategies/parameter_server/consistency/consistency.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/visit.hpp"
 #include "sotto/strategies/detail/parameter_server/changed_entries.hpp"
 #include "sotto/strategies/detail/parameter_server/entry_room.hpp"
 #include "sotto/strategies/detail/server_memory.hpp"
+#include "sotto/strategies/parameter_server/consistency/consistency.hpp"
 #include "sotto/wire/detail/protocols/push.hpp"
 
 namespace sotto::detail {

@@ -12,31 +12,31 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/own_state.hpp"
-#include "sotto/core/detail/files/absolute_path.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
 #include "sotto/core/describe.hpp"
+#include "sotto/core/detail/files/absolute_path.hpp"
 #include "sotto/core/detail/memory/difference.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/core/detail/memory/large_pages.hpp"
+#include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/strategies/detail/parameter_server/arrival_order.hpp"
-#include "sotto/strategies/parameter_server/arrival_paths.hpp"
 #include "sotto/strategies/detail/parameter_server/memory_of_server.hpp"
-#include "sotto/strategies/detail/server_memory.hpp"
-#include "sotto/strategies/server_report.hpp"
 #include "sotto/strategies/detail/parameter_server/server_roles.hpp"
-#include "sotto/strategies/detail/shard.hpp"
 #include "sotto/strategies/detail/parameter_server/shard_server.hpp"
+#include "sotto/strategies/detail/server_memory.hpp"
+#include "sotto/strategies/detail/shard.hpp"
+#include "sotto/strategies/parameter_server/arrival_paths.hpp"
+#include "sotto/strategies/server_report.hpp"
 #include "sotto/transports/detail/messaging/blame.hpp"
 #include "sotto/transports/remarks.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
 #include "sotto/wire/detail/protocols/push.hpp"
-#include "sotto/checkpoint/detail/disk.hpp"
 
 namespace sotto::detail {
 

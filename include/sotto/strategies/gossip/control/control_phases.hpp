@@ -1,8 +1,8 @@
 #pragma once
 
-#include "sotto/strategies/gossip/control/consensus_controller.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/core/visit.hpp"
+#include "sotto/strategies/gossip/control/consensus_controller.hpp"
 
 namespace sotto {
 

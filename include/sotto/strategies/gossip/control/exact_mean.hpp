@@ -1,7 +1,7 @@
 #pragma once
 
-#include "sotto/strategies/gossip/control/consensus_controller.hpp"
 #include "sotto/core/round_info.hpp"
+#include "sotto/strategies/gossip/control/consensus_controller.hpp"
 
 namespace sotto {
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "sotto/strategies/gossip/control/consensus_controller.hpp"
 #include "sotto/core/describe.hpp"
+#include "sotto/strategies/gossip/control/consensus_controller.hpp"
 
 namespace sotto::detail {
 

@@ -4,9 +4,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/core/visit.hpp"
-#include "sotto/core/errors.hpp"
 
 namespace sotto {
 

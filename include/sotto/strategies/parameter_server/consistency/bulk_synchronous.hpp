@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
+#include "sotto/core/clock.hpp"
 #include "sotto/strategies/parameter_server/consistency/consistency.hpp"
 #include "sotto/strategies/parameter_server/consistency/detail/worker_clocks.hpp"
-#include "sotto/core/clock.hpp"
 
 namespace sotto {
 

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/core/clock.hpp"
 #include "sotto/strategies/parameter_server/consistency/consistency.hpp"
 #include "sotto/strategies/parameter_server/consistency/detail/worker_clocks.hpp"
-#include "sotto/core/clock.hpp"
 
 namespace sotto {
 

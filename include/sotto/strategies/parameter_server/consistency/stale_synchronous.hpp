@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
+#include "sotto/core/clock.hpp"
 #include "sotto/strategies/parameter_server/consistency/bulk_synchronous.hpp"
 #include "sotto/strategies/parameter_server/consistency/consistency.hpp"
 #include "sotto/strategies/parameter_server/consistency/detail/worker_clocks.hpp"
-#include "sotto/core/clock.hpp"
 
 namespace sotto {
 

@@ -13,20 +13,20 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/file_header.hpp"
 #include "sotto/checkpoint/detail/file_reader.hpp"
-#include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/checkpoint/detail/sections.hpp"
 #include "sotto/core/bytes.hpp"
+#include "sotto/core/detail/memory/difference.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/kernels/detail/simd/arithmetic.hpp"
-#include "sotto/trainer/resume_report.hpp"
 #include "sotto/trainer/detail/checkpointing/run_place.hpp"
 #include "sotto/trainer/detail/checkpointing/saving.hpp"
+#include "sotto/trainer/resume_report.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
-#include "sotto/core/detail/memory/difference.hpp"
 
 namespace sotto::detail {
 

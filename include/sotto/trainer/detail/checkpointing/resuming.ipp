@@ -3,12 +3,12 @@
 #include "sotto/trainer/detail/checkpointing/resuming.hpp"
 
 #include "sotto/checkpoint/detail/file_reader.hpp"
+#include "sotto/checkpoint/detail/saved_fields.hpp"
 #include "sotto/collectives/detail/all_gather_values.hpp"
 #include "sotto/core/config.hpp"
-#include "sotto/trainer/detail/agreement.hpp"
-#include "sotto/checkpoint/detail/saved_fields.hpp"
 #include "sotto/core/exit_code.hpp"
 #include "sotto/core/printable.hpp"
+#include "sotto/trainer/detail/agreement.hpp"
 #include "sotto/transports/fail_with_exception.hpp"
 
 namespace sotto::detail {

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "sotto/core/errors.hpp"
 #include "sotto/core/detail/processes/owner_process.hpp"
+#include "sotto/core/errors.hpp"
 #include "sotto/transports/detail/in_process/in_process_mailbox.hpp"
 #include "sotto/transports/in_process_options.hpp"
 

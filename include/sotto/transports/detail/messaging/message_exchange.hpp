@@ -9,8 +9,8 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/transports/detail/messaging/age_list.hpp"
-#include "sotto/transports/detail/messaging/message_link.hpp"
 #include "sotto/transports/detail/messaging/message_board.hpp"
+#include "sotto/transports/detail/messaging/message_link.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto::detail::net {

@@ -19,12 +19,12 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
-#include "sotto/core/errors.hpp"
 #include "sotto/core/detail/processes/owner_process.hpp"
-#include "sotto/transports/mpi_options.hpp"
+#include "sotto/core/errors.hpp"
 #include "sotto/transports/detail/mpi/mpi_session.hpp"
-#include "sotto/transports/packet_library.hpp"
 #include "sotto/transports/detail/packets/staged_collectives.hpp"
+#include "sotto/transports/mpi_options.hpp"
+#include "sotto/transports/packet_library.hpp"
 
 namespace sotto::detail::mpi {
 

@@ -11,8 +11,8 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/contentless.hpp"
 #include "sotto/core/result.hpp"
-#include "sotto/transports/packet_library.hpp"
 #include "sotto/transports/detail/messaging/ring_queue.hpp"
+#include "sotto/transports/packet_library.hpp"
 
 namespace sotto::detail::net {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "sotto/transports/packet_library.hpp"
 #include "sotto/transports/detail/packets/packet_stream.hpp"
+#include "sotto/transports/packet_library.hpp"
 
 namespace sotto::detail::net {
 

@@ -12,12 +12,12 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/random.hpp"
+#include "sotto/transports/detail/simulated/simulated_parts.hpp"
+#include "sotto/transports/detail/simulated/virtual_time.hpp"
 #include "sotto/transports/packet_library.hpp"
 #include "sotto/transports/simulated_options.hpp"
-#include "sotto/transports/detail/simulated/simulated_parts.hpp"
 #include "sotto/transports/simulated_trace.hpp"
 #include "sotto/transports/transport.hpp"
-#include "sotto/transports/detail/simulated/virtual_time.hpp"
 
 namespace sotto::detail::simulation {
 

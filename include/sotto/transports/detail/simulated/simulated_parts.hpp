@@ -11,8 +11,8 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/random.hpp"
-#include "sotto/transports/packet_library.hpp"
 #include "sotto/transports/detail/messaging/ring_queue.hpp"
+#include "sotto/transports/packet_library.hpp"
 #include "sotto/transports/simulated_faults.hpp"
 #include "sotto/transports/simulated_options.hpp"
 

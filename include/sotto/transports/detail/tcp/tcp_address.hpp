@@ -4,9 +4,9 @@
 #include <string>
 
 #include "sotto/core/deadline.hpp"
+#include "sotto/transports/detail/tcp/tcp_resolver.hpp"
 #include "sotto/transports/detail/tcp/tcp_socket.hpp"
 #include "sotto/transports/tcp_options.hpp"
-#include "sotto/transports/detail/tcp/tcp_resolver.hpp"
 #include "sotto/wire/detail/protocols/hello.hpp"
 
 namespace sotto::detail::net {

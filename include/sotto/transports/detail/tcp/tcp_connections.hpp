@@ -1,13 +1,13 @@
 #pragma once
 
-#include "sotto/transports/detail/tcp/tcp_socket.hpp"
-
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "sotto/transports/detail/tcp/tcp_socket.hpp"
 
 namespace sotto::detail::net {
 

@@ -1,10 +1,9 @@
 #pragma once
 
-#include "sotto/transports/detail/tcp/tcp_socket.hpp"
-
 #include <cstdint>
 #include <string>
 
+#include "sotto/transports/detail/tcp/tcp_socket.hpp"
 #include "sotto/transports/tcp_options.hpp"
 
 namespace sotto::detail::net {

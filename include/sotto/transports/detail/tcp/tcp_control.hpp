@@ -1,7 +1,5 @@
 #pragma once
 
-#include "sotto/transports/detail/tcp/tcp_socket.hpp"
-
 #include <poll.h>
 
 #include <array>
@@ -26,6 +24,7 @@
 #include "sotto/transports/detail/messaging/membership_words.hpp"
 #include "sotto/transports/detail/messaging/send_progress.hpp"
 #include "sotto/transports/detail/tcp/tcp_gathering.hpp"
+#include "sotto/transports/detail/tcp/tcp_socket.hpp"
 
 namespace sotto::detail::net {
 

@@ -2,10 +2,11 @@
 
 #include "sotto/transports/detail/tcp/tcp_control.hpp"
 
-#include <algorithm>
-#include <span>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "sotto/core/config.hpp"

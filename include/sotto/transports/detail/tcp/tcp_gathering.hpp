@@ -1,7 +1,5 @@
 #pragma once
 
-#include "sotto/transports/detail/tcp/tcp_socket.hpp"
-
 #include <poll.h>
 
 #include <chrono>
@@ -18,6 +16,7 @@
 #include "sotto/transports/detail/tcp/tcp_connections.hpp"
 #include "sotto/transports/detail/tcp/tcp_greeter.hpp"
 #include "sotto/transports/detail/tcp/tcp_opening.hpp"
+#include "sotto/transports/detail/tcp/tcp_socket.hpp"
 #include "sotto/transports/tcp_options.hpp"
 #include "sotto/wire/detail/protocols/hello.hpp"
 #include "sotto/wire/detail/protocols/word.hpp"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "sotto/transports/detail/tcp/tcp_socket.hpp"
-
 #include <poll.h>
 
 #include <chrono>
@@ -19,8 +17,9 @@
 #include "sotto/transports/detail/tcp/tcp_leader_search.hpp"
 #include "sotto/transports/detail/tcp/tcp_listener.hpp"
 #include "sotto/transports/detail/tcp/tcp_opening.hpp"
-#include "sotto/transports/tcp_options.hpp"
 #include "sotto/transports/detail/tcp/tcp_peer_user.hpp"
+#include "sotto/transports/detail/tcp/tcp_socket.hpp"
+#include "sotto/transports/tcp_options.hpp"
 #include "sotto/wire/detail/protocols/hello.hpp"
 #include "sotto/wire/detail/protocols/word.hpp"
 

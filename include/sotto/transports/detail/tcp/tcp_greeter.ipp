@@ -2,12 +2,13 @@
 
 #include "sotto/transports/detail/tcp/tcp_greeter.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <random>
-#include <unistd.h>
 #include <utility>
 
 #include "sotto/core/config.hpp"

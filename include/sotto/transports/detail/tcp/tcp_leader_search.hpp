@@ -6,9 +6,9 @@
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
+#include "sotto/transports/detail/tcp/tcp_resolver.hpp"
 #include "sotto/transports/detail/tcp/tcp_socket.hpp"
 #include "sotto/transports/tcp_options.hpp"
-#include "sotto/transports/detail/tcp/tcp_resolver.hpp"
 
 namespace sotto::detail::net {
 

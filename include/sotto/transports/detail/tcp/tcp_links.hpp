@@ -1,7 +1,5 @@
 #pragma once
 
-#include "sotto/transports/detail/tcp/tcp_socket.hpp"
-
 #include <poll.h>
 
 #include <chrono>
@@ -18,6 +16,7 @@
 #include "sotto/core/result.hpp"
 #include "sotto/transports/detail/messaging/message_exchange.hpp"
 #include "sotto/transports/detail/tcp/tcp_control.hpp"
+#include "sotto/transports/detail/tcp/tcp_socket.hpp"
 
 namespace sotto::detail::net {
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "sotto/transports/detail/tcp/tcp_socket.hpp"
-
 #include <fcntl.h>
 #include <poll.h>
 
@@ -13,6 +11,7 @@
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/detail/files/descriptor.hpp"
+#include "sotto/transports/detail/tcp/tcp_socket.hpp"
 
 namespace sotto::detail::net {
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "sotto/transports/detail/tcp/tcp_socket.hpp"
-
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -13,6 +11,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
+#include "sotto/transports/detail/tcp/tcp_socket.hpp"
 #include "sotto/transports/tcp_options.hpp"
 #include "sotto/wire/detail/protocols/hello.hpp"
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "sotto/transports/detail/tcp/tcp_socket.hpp"
-
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <netinet/tcp.h>
@@ -13,6 +11,7 @@
 #include <string_view>
 
 #include "sotto/core/detail/files/descriptor.hpp"
+#include "sotto/transports/detail/tcp/tcp_socket.hpp"
 
 namespace sotto::detail::net {
 

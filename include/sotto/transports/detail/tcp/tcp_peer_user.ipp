@@ -2,6 +2,10 @@
 
 #include "sotto/transports/detail/tcp/tcp_peer_user.hpp"
 
+#include <linux/sock_diag.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -10,10 +14,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <linux/sock_diag.h>
-#include <sys/socket.h>
 #include <system_error>
-#include <unistd.h>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/files/read_text.hpp"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "sotto/transports/detail/tcp/tcp_socket.hpp"
-
 #include <poll.h>
 
 #include <chrono>
@@ -24,6 +22,7 @@
 #include "sotto/core/detail/processes/owner_process.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/transports/detail/messaging/liveness.hpp"
+#include "sotto/transports/detail/tcp/tcp_socket.hpp"
 #include "sotto/transports/tcp_options.hpp"
 #include "sotto/wire/detail/protocols/word.hpp"
 

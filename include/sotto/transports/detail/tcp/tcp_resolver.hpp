@@ -10,6 +10,7 @@
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/deadline.hpp"
+#include "sotto/transports/detail/tcp/tcp_socket.hpp"
 
 namespace sotto::detail::net {
 
@@ -54,5 +55,4 @@ resolved look_up(const resolver& by, const std::string& name, deadline& limit);
 
 #ifndef SOTTO_SEPARATE_COMPILATION
 #include "sotto/transports/detail/tcp/tcp_resolver.ipp"
-#include "sotto/transports/detail/tcp/tcp_socket.hpp"
 #endif

@@ -2,15 +2,16 @@
 
 #include "sotto/transports/detail/tcp/tcp_socket.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <string>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string>
 #include <utility>
 
 #include "sotto/core/config.hpp"

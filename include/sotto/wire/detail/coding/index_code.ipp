@@ -16,8 +16,8 @@
 #include "sotto/wire/detail/coding/bits.hpp"
 #include "sotto/wire/detail/coding/gap_classes.hpp"
 #include "sotto/wire/detail/coding/gap_survey.hpp"
-#include "sotto/wire/detail/coding/rice_code.hpp"
 #include "sotto/wire/detail/coding/index_plan.hpp"
+#include "sotto/wire/detail/coding/rice_code.hpp"
 
 namespace sotto::detail::wire {
 

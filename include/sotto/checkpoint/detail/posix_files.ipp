@@ -1,20 +1,43 @@
 #pragma once
 
-#include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/posix_files.hpp"
 
-#include <atomic>
 #include <fcntl.h>
-#include <memory>
-#include <random>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <random>
+#include <thread>
 #include <utility>
 
 #include "sotto/core/config.hpp"
+#include "sotto/core/detail/files/descriptor.hpp"
+#include "sotto/core/detail/files/file_kind.hpp"
 #include "sotto/core/detail/files/input_file.hpp"
 #include "sotto/core/detail/processes/periodic_task.hpp"
 
 namespace sotto::detail::checkpoint {
+
+/// What a call of the system returned; `why` says what it failed by, if it did.
+template <class Result>
+Result checked(Result result, std::error_code& why) noexcept {
+    if (result < 0)
+        why.assign(errno, std::generic_category());
+    else
+        why.clear();
+    return result;
+}
+
+SOTTO_DECL std::chrono::nanoseconds changed_at(const sotto::detail::descriptor& file,
+                                                            std::error_code& why) noexcept {
+    struct ::stat facts {};
+    if (!why) checked(::fstat(file.handle(), &facts), why);
+    return std::chrono::seconds(facts.st_mtim.tv_sec) +
+           std::chrono::nanoseconds(facts.st_mtim.tv_nsec);
+}
 
 SOTTO_DECL std::filesystem::path posix_files::place(const std::filesystem::path& path,
                                                     std::error_code& why) {
@@ -36,7 +59,7 @@ SOTTO_DECL int posix_files::open(const std::filesystem::path& path, std::error_c
 }
 
 SOTTO_DECL std::int64_t posix_files::write(int file, byte_view out, std::error_code& why) noexcept {
-    return checked(again([&] { return ::write(file, out.data(), out.size()); }), why);
+    return checked(sotto::detail::uninterrupted([&] { return ::write(file, out.data(), out.size()); }), why);
 }
 
 SOTTO_DECL std::int64_t posix_files::read(int file, std::int64_t offset, mutable_byte_view in,
@@ -53,7 +76,7 @@ SOTTO_DECL std::int64_t posix_files::size(int file, std::error_code& why) noexce
 }
 
 SOTTO_DECL void posix_files::sync(int file, std::error_code& why) noexcept {
-    checked(again([&] { return ::fsync(file); }), why);
+    checked(sotto::detail::uninterrupted([&] { return ::fsync(file); }), why);
 }
 
 SOTTO_DECL void posix_files::close(int file, std::error_code& why) noexcept {
@@ -98,7 +121,7 @@ SOTTO_DECL void posix_files::sync_folder(const std::filesystem::path& path,
 SOTTO_DECL int posix_files::lock(const std::filesystem::path& path, std::error_code& why) noexcept {
     const int folder = open_folder(path, why);
     if (why) return -1;
-    checked(again([&] { return ::flock(folder, LOCK_EX | LOCK_NB); }), why);
+    checked(sotto::detail::uninterrupted([&] { return ::flock(folder, LOCK_EX | LOCK_NB); }), why);
     if (why == std::errc::operation_would_block) {
         ::close(folder);
         return -1;
@@ -160,17 +183,21 @@ SOTTO_DECL std::vector<std::string> posix_files::list(const std::filesystem::pat
     return names;
 }
 
-SOTTO_DECL std::chrono::nanoseconds posix_files::changed_at(const sotto::detail::descriptor& file,
-                                                            std::error_code& why) noexcept {
-    struct ::stat facts {};
-    if (!why) checked(::fstat(file.handle(), &facts), why);
-    return std::chrono::seconds(facts.st_mtim.tv_sec) +
-           std::chrono::nanoseconds(facts.st_mtim.tv_nsec);
-}
-
 SOTTO_DECL int posix_files::open_folder(const std::filesystem::path& path,
                                         std::error_code& why) noexcept {
     return checked(sotto::detail::open_file(path.c_str(), O_RDONLY | O_DIRECTORY).release(), why);
+}
+
+SOTTO_DECL void posix_files::unlock(int folder) noexcept {
+    ::close(folder);
+}
+
+SOTTO_DECL time_point posix_files::now() const noexcept {
+    return std::chrono::steady_clock::now();
+}
+
+SOTTO_DECL void posix_files::pause(duration length) const {
+    std::this_thread::sleep_for(length);
 }
 
 }  // namespace sotto::detail::checkpoint
