@@ -45,8 +45,8 @@ function(sotto_needs variable source part)
     set(${variable} "${needs}" PARENT_SCOPE)
 endfunction()
 
-# Flags of their own say what becomes of all that these are made of: their units compile it themselves.
-set(sotto_header_only "^(fast_math_.*|fuzz_.*)$")
+# Flags of their own say what becomes of all that these are made of, or they look into kernels: their units compile it themselves.
+set(sotto_header_only "^(fast_math_.*|fuzz_.*|unit_kernels(_.*)?|bench_kernels)$")
 # What stands before the names of the parts that our other targets link.
 set(sotto_own_prefix "")
 set(sotto_own_base sotto::sotto)

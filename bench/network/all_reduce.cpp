@@ -30,7 +30,7 @@ void measure_all_reduce(const settings& s, sotto::tcp& through, std::int64_t byt
     using sotto::detail::collectives::algorithm;
     const place where{through.rank(), through.size()};
     bench::summed_values data(bytes, where);
-    std::list<detail::collectives::all_reduce> sums;
+    std::list<sotto::detail::collectives::all_reduce> sums;
     std::vector<contestant> contestants;
     for (const auto& [name, which] :
          {std::pair{"automatic", sotto::detail::collectives::algorithm::automatic},

@@ -89,7 +89,7 @@ void receive_all(sotto::tcp& through, int tells) {
 
 void add_up(sotto::tcp& through, const progress& sent, int tells) {
     std::vector<float> mine(static_cast<std::size_t>(values));
-    sotto::collectives::all_reduce sum(through, values);
+    sotto::detail::collectives::all_reduce sum(through, values);
     if (through.rank() == 0) bench::tell(tells, "begins");
     for (std::int64_t round = 0; round < sums; ++round) {
         std::fill(mine.begin(), mine.end(), static_cast<float>(round + through.rank()));

@@ -98,8 +98,8 @@ public:
 
 private:
     void sum(simulated& through) const {
-        detail::collectives::all_reduce sum(through, s_->weights,
-                                            sotto::detail::collectives::algorithm::ring);
+        sotto::detail::collectives::all_reduce sum(through, s_->weights,
+                                                   sotto::detail::collectives::algorithm::ring);
         sum.start(without_content(static_cast<std::size_t>(s_->weights)), {16, 0, 0});
         sotto::detail::collectives::run(through, sum);
     }

@@ -29,6 +29,8 @@
 
 #include "study.hpp"
 
+#include "sotto/checkpoint/detail/posix_files.hpp"
+
 namespace {
 
 struct settings {
@@ -53,7 +55,6 @@ public:
     std::uint64_t seed = 0;
     std::filesystem::path folder{};  // of truncated: where the files are
 
-    template <sotto::transport Transport>
     auto bind(const sotto::detail::meeting_place& place) const {
         return state(*this, place.tensors);
     }

@@ -40,6 +40,7 @@
 #include "sotto/collectives/detail/barrier.ipp"
 #include "sotto/collectives/detail/flight.ipp"
 #include "sotto/collectives/detail/neighbour_exchange.ipp"
+#include "sotto/collectives/detail/planned.ipp"
 #include "sotto/collectives/detail/reduce_scatter.ipp"
 #include "sotto/collectives/detail/refuse_mixing.ipp"
 #include "sotto/collectives/detail/reselection.ipp"

@@ -16,6 +16,7 @@
 #include "sotto/distillation/soft_cross_entropy.hpp"
 #include "sotto/distillation/squared_logit_error.hpp"
 #include "sotto/losses/cross_entropy.hpp"
+#include "sotto/losses/loss.hpp"
 #include "sotto/optimizers/schedules.hpp"
 #include "sotto/staleness/ada_delay.hpp"
 #include "sotto/staleness/delay_compensation.hpp"

@@ -2,7 +2,7 @@
 """foreign_macros.py ROOT LIST COMPILER [FLAGS]...
 
 Every header that the file LIST names, as "include/sotto/folder/file.hpp", compiles behind the macros of
-foreign_macros.hpp. All headers are one unit: first what they include of other libraries, then the macros, then the
+foreign_macros.hpp. All headers are one unit: first what they and their bodies (.ipp) include of other libraries, then the macros, then the
 headers themselves. The number of headers is printed, or what the compiler reports.
 """
 
@@ -39,7 +39,9 @@ def main(root, listing, *compile):
     if not listed:
         sys.exit(f"{listing}: names no header")
     root = pathlib.Path(root)
-    includes = sorted({include for name in listed for include in others((root / name).read_text())})
+    bodies = [path for name in listed if (path := (root / name).with_suffix(".ipp")).exists()]
+    texts = [path.read_text() for path in [*(root / name for name in listed), *bodies]]
+    includes = sorted({include for text in texts for include in others(text)})
     headers = [f'#include "{name.removeprefix("include/")}"' for name in sorted(listed)]
     config = ['#include "sotto/core/config.hpp"'] if (root / "include/sotto/core/config.hpp").exists() else []
     macros = pathlib.Path(__file__).with_name("foreign_macros.hpp")

@@ -9,13 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/checkpoint/detail/field_visitor.hpp"
 #include "sotto/checkpoint/detail/file_reader.hpp"
 #include "sotto/checkpoint/detail/file_system.hpp"
 #include "sotto/checkpoint/detail/file_writer.hpp"
 #include "sotto/checkpoint/detail/format_header.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/core/visit.hpp"
-#include "sotto/trainer/detail/checkpointing/saved_state.hpp"
+#include "sotto/checkpoint/detail/saved_fields.hpp"
 
 namespace sotto::testing {
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "sotto/checkpoint/detail/file_reader.hpp"
+#include "sotto/checkpoint/detail/posix_files.hpp"
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/optimizers/sgd.hpp"

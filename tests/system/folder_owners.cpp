@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "sotto/checkpoint/detail/folder_owner.hpp"
+#include "sotto/checkpoint/detail/posix_files.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"

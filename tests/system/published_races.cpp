@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "sotto/checkpoint/detail/file_system.hpp"
+#include "sotto/checkpoint/detail/posix_files.hpp"
 #include "sotto/checkpoint/detail/published_model.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"

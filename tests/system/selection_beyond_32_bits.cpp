@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "sotto/core/errors.hpp"
 #include "sotto/kernels/select_top_k.hpp"
 
 #if defined(__linux__) && defined(__LP64__)

@@ -19,6 +19,7 @@
 #include "sotto/compressors/no_memory.hpp"
 #include "sotto/compressors/selector.hpp"
 #include "sotto/kernels/detail/simd/arithmetic.hpp"
+#include "sotto/kernels/selection.hpp"
 #include "sotto/wire/dense_block.hpp"
 #include "sotto/wire/detail/blocks/saturated.hpp"
 #include "sotto/wire/detail/blocks/sparse_pair.hpp"

@@ -28,7 +28,10 @@ inline namespace SOTTO_UNIT {
 class top_k_scratch {
 public:
     top_k_scratch();
+    /// Has as much room, and nothing else.
+    top_k_scratch(const top_k_scratch&);
     top_k_scratch(top_k_scratch&&) noexcept;
+    top_k_scratch& operator=(const top_k_scratch&);
     top_k_scratch& operator=(top_k_scratch&&) noexcept;
     ~top_k_scratch();
 
@@ -48,7 +51,10 @@ private:
 class wide_top_k_scratch {
 public:
     wide_top_k_scratch();
+    /// Has as much room, and nothing else.
+    wide_top_k_scratch(const wide_top_k_scratch&);
     wide_top_k_scratch(wide_top_k_scratch&&) noexcept;
+    wide_top_k_scratch& operator=(const wide_top_k_scratch&);
     wide_top_k_scratch& operator=(wide_top_k_scratch&&) noexcept;
     ~wide_top_k_scratch();
 

@@ -83,6 +83,11 @@ inline namespace SOTTO_UNIT {
 
 SOTTO_DECL top_k_scratch::top_k_scratch()
     : search_(std::make_unique<detail::kernels::top_k_search>()) {}
+SOTTO_DECL top_k_scratch::top_k_scratch(const top_k_scratch& other)
+    : search_(std::make_unique<detail::kernels::top_k_search>(*other.search_)) {}
+SOTTO_DECL top_k_scratch& top_k_scratch::operator=(const top_k_scratch& other) {
+    return *this = top_k_scratch(other);
+}
 SOTTO_DECL top_k_scratch::top_k_scratch(top_k_scratch&&) noexcept = default;
 SOTTO_DECL top_k_scratch& top_k_scratch::operator=(top_k_scratch&&) noexcept = default;
 SOTTO_DECL top_k_scratch::~top_k_scratch() = default;
@@ -101,6 +106,11 @@ SOTTO_DECL void top_k_scratch::reserve_step(std::int64_t n, std::int64_t k) {
 
 SOTTO_DECL wide_top_k_scratch::wide_top_k_scratch()
     : search_(std::make_unique<detail::kernels::wide_top_k_search>()) {}
+SOTTO_DECL wide_top_k_scratch::wide_top_k_scratch(const wide_top_k_scratch& other)
+    : search_(std::make_unique<detail::kernels::wide_top_k_search>(*other.search_)) {}
+SOTTO_DECL wide_top_k_scratch& wide_top_k_scratch::operator=(const wide_top_k_scratch& other) {
+    return *this = wide_top_k_scratch(other);
+}
 SOTTO_DECL wide_top_k_scratch::wide_top_k_scratch(wide_top_k_scratch&&) noexcept = default;
 SOTTO_DECL wide_top_k_scratch& wide_top_k_scratch::operator=(wide_top_k_scratch&&) noexcept =
     default;

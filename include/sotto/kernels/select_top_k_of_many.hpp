@@ -19,7 +19,10 @@ inline namespace SOTTO_UNIT {
 class many_top_k_scratch {
 public:
     many_top_k_scratch();
+    /// Has as much room, and nothing else.
+    many_top_k_scratch(const many_top_k_scratch&);
     many_top_k_scratch(many_top_k_scratch&&) noexcept;
+    many_top_k_scratch& operator=(const many_top_k_scratch&);
     many_top_k_scratch& operator=(many_top_k_scratch&&) noexcept;
     ~many_top_k_scratch();
 

@@ -95,6 +95,11 @@ inline namespace SOTTO_UNIT {
 
 SOTTO_DECL many_top_k_scratch::many_top_k_scratch()
     : search_(std::make_unique<detail::kernels::many_top_k_search>()) {}
+SOTTO_DECL many_top_k_scratch::many_top_k_scratch(const many_top_k_scratch& other)
+    : search_(std::make_unique<detail::kernels::many_top_k_search>(*other.search_)) {}
+SOTTO_DECL many_top_k_scratch& many_top_k_scratch::operator=(const many_top_k_scratch& other) {
+    return *this = many_top_k_scratch(other);
+}
 SOTTO_DECL many_top_k_scratch::many_top_k_scratch(many_top_k_scratch&&) noexcept = default;
 SOTTO_DECL many_top_k_scratch& many_top_k_scratch::operator=(many_top_k_scratch&&) noexcept =
     default;

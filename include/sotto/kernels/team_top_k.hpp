@@ -19,7 +19,10 @@ inline namespace SOTTO_UNIT {
 class team_top_k_scratch {
 public:
     team_top_k_scratch();
+    /// Has as much room, and nothing else.
+    team_top_k_scratch(const team_top_k_scratch&);
     team_top_k_scratch(team_top_k_scratch&&) noexcept;
+    team_top_k_scratch& operator=(const team_top_k_scratch&);
     team_top_k_scratch& operator=(team_top_k_scratch&&) noexcept;
     ~team_top_k_scratch();
 

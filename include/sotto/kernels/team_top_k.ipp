@@ -228,6 +228,11 @@ inline namespace SOTTO_UNIT {
 
 SOTTO_DECL team_top_k_scratch::team_top_k_scratch()
     : search_(std::make_unique<detail::kernels::team_top_k_search>()) {}
+SOTTO_DECL team_top_k_scratch::team_top_k_scratch(const team_top_k_scratch& other)
+    : search_(std::make_unique<detail::kernels::team_top_k_search>(*other.search_)) {}
+SOTTO_DECL team_top_k_scratch& team_top_k_scratch::operator=(const team_top_k_scratch& other) {
+    return *this = team_top_k_scratch(other);
+}
 SOTTO_DECL team_top_k_scratch::team_top_k_scratch(team_top_k_scratch&&) noexcept = default;
 SOTTO_DECL team_top_k_scratch& team_top_k_scratch::operator=(team_top_k_scratch&&) noexcept =
     default;

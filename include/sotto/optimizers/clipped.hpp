@@ -9,6 +9,7 @@
 
 #include "sotto/core/layout.hpp"
 #include "sotto/core/require_option.hpp"
+#include "sotto/kernels/detail/simd/arithmetic.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 
 namespace sotto {

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "sotto/checkpoint/detail/posix_files.hpp"
+
 int main(int argc, char** argv) {
     if (argc < 6 || argc > 7) return 2;
     const int group = std::atoi(argv[2]);

@@ -1,3 +1,4 @@
+#include "sotto/launch/detail/line_sink.hpp"
 #include "sotto/launch/local_processes.hpp"
 
 #include <doctest/doctest.h>

@@ -15,6 +15,7 @@
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/trainer/trainer.hpp"
+#include "sotto/transports/detail/in_process/in_process_hub.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "support/numbers.hpp"
 #include "support/training.hpp"

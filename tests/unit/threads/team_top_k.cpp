@@ -1,3 +1,5 @@
+#include "sotto/kernels/detail/top_k/sample.hpp"
+#include "sotto/kernels/detail/top_k/threshold_sampler.hpp"
 #include "sotto/kernels/team_top_k.hpp"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+#include "sotto/checkpoint/detail/posix_files.hpp"
 #include "sotto/trainer/publish.hpp"
 
 #include <doctest/doctest.h>

@@ -49,13 +49,13 @@ public:
     /// none.
     template <class State>
     std::optional<std::int64_t> restore(State& state) {
-        return restore_shown([&](const field_visitor& field) { state.visit(field); });
+        return restore_shown([&](const field_visitor& show) { state.visit(show); });
     }
 
     /// Whether it was written; else `problem` says why, and the older ones are there as before.
     template <class State>
     bool save(State& state, std::int64_t step) {
-        return save_shown([&](const field_visitor& field) { state.visit(field); }, step);
+        return save_shown([&](const field_visitor& show) { state.visit(show); }, step);
     }
 
     /// What the last attempt to write failed by; empty if it did not.

@@ -1,18 +1,14 @@
 #pragma once
 
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include "sotto/checkpoint/detail/digest.hpp"
 #include "sotto/checkpoint/detail/disk.hpp"
-#include "sotto/checkpoint/detail/file_reader.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/core/layout.hpp"
 
@@ -64,40 +60,6 @@ struct published_model {
     published_facts facts;                   // what is known without the weights
     std::vector<float> parameters, buffers;  // as `architecture` names them
 };
-
-template <class Number>
-bool read_number(const std::string* text, Number& into) {
-    if (!text) return false;
-    const auto [end, why] = std::from_chars(text->data(), text->data() + text->size(), into);
-    return why == std::errc{} && end == text->data() + text->size();
-}
-
-/// "GROUP:LOSS GROUP:LOSS"; nothing for other texts.
-std::optional<std::vector<judgement>> read_judgements(std::string_view text);
-
-/// What a whole file says it is.
-///   errors  mismatch: it is no published model, or of a version that is not known here
-published_facts facts_of(const file_reader& file);
-
-/// Whether all floats of a file are numbers.
-bool is_finite(file_reader& file);
-
-/// What use(file) returns for the newest file of a folder that is whole and newer than step
-/// `after`; nothing where there is none. Newer ones that are damaged or unreadable are in `refused`
-/// then.
-template <class Use>
-auto use_newest(const disk& files, const std::filesystem::path& folder, std::int64_t after,
-                std::vector<refused_file>& refused, Use use)
-    -> std::optional<std::invoke_result_t<Use&, file_reader&>> {
-    std::optional<std::invoke_result_t<Use&, file_reader&>> found;
-    for_newest(files, folder, refused, [&](std::int64_t step) {
-        if (step == after) return true;
-        file_reader file(files, folder / file_name(step));
-        found.emplace(use(file));
-        return true;
-    });
-    return found;
-}
 
 /// Reads the newest whole model of a folder; nothing where there is none, or where that of step
 /// `after` is the newest. One that is older than it counts, too: who writes there has begun anew.

@@ -3,12 +3,16 @@
 #include "sotto/checkpoint/detail/published_model.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <iterator>
+#include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include "sotto/checkpoint/detail/file_header.hpp"
+#include "sotto/checkpoint/detail/file_reader.hpp"
 #include "sotto/checkpoint/detail/file_writer.hpp"
 #include "sotto/checkpoint/detail/format_header.hpp"
 #include "sotto/checkpoint/detail/saved_fields.hpp"
@@ -20,6 +24,30 @@
 #include "sotto/kernels/detail/simd/reductions.hpp"
 
 namespace sotto::detail::checkpoint {
+
+template <class Number>
+bool read_number(const std::string* text, Number& into) {
+    if (!text) return false;
+    const auto [end, why] = std::from_chars(text->data(), text->data() + text->size(), into);
+    return why == std::errc{} && end == text->data() + text->size();
+}
+
+/// What use(file) returns for the newest file of a folder that is whole and newer than step
+/// `after`; nothing where there is none. Newer ones that are damaged or unreadable are in `refused`
+/// then.
+template <class Use>
+auto use_newest(const disk& files, const std::filesystem::path& folder, std::int64_t after,
+                std::vector<refused_file>& refused, Use use)
+    -> std::optional<std::invoke_result_t<Use&, file_reader&>> {
+    std::optional<std::invoke_result_t<Use&, file_reader&>> found;
+    for_newest(files, folder, refused, [&](std::int64_t step) {
+        if (step == after) return true;
+        file_reader file(files, folder / file_name(step));
+        found.emplace(use(file));
+        return true;
+    });
+    return found;
+}
 
 SOTTO_DECL digest architecture::identity() const {
     std::string text = description;
@@ -34,6 +62,7 @@ SOTTO_DECL digest architecture::identity() const {
     return digest_of(std::as_bytes(std::span(text)));
 }
 
+/// "GROUP:LOSS GROUP:LOSS"; nothing for other texts.
 SOTTO_DECL std::optional<std::vector<judgement>> read_judgements(std::string_view text) {
     std::vector<judgement> all;
     while (!text.empty()) {
@@ -87,6 +116,8 @@ SOTTO_DECL std::string publish_model(const disk& files, const std::filesystem::p
     return file.problem();
 }
 
+/// What a whole file says it is.
+///   errors  mismatch: it is no published model, or of a version that is not known here
 SOTTO_DECL published_facts facts_of(const file_reader& file) {
     const file_header& header = file.header();
     const auto refuse = [&](const char* name, const char* expected) {
@@ -118,6 +149,7 @@ SOTTO_DECL published_facts facts_of(const file_reader& file) {
     return facts;
 }
 
+/// Whether all floats of a file are numbers.
 SOTTO_DECL bool is_finite(file_reader& file) {
     std::vector<float> values;
     const auto& tensors = file.header().tensors;

@@ -1,14 +1,10 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "sotto/collectives/detail/flight.hpp"
@@ -16,7 +12,6 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/contentless.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/kernels/detail/simd/arithmetic.hpp"
 #include "sotto/kernels/detail/simd/uninitialised.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
@@ -51,57 +46,14 @@ public:
     /// size_max, format and segment are the same on all ranks. Only floats have other formats.
     planned(transport_ref through, Plan what, std::int64_t size_max,
             wire::value_format format = wire::value_format::fp32,
-            std::int64_t segment = default_segment)
-        : through_(through),
-          plan_(std::move(what)),
-          size_max_(size_max),
-          format_(format),
-          sends_(through, window),
-          receives_(through, window) {
-        if (size_max < 0 || segment < 1)
-            throw invalid_option("collectives: at most " + std::to_string(size_max) +
-                                 " values in segments of " + std::to_string(segment) +
-                                 "; at least 0 and 1 are possible");
-        if (!floats && halved())
-            throw invalid_option("collectives: only floats can travel as halves");
-        segment_ = std::clamp<std::int64_t>(size_max, 1, segment);
-        const auto room = static_cast<std::size_t>(segment_);
-        if (Plan::adds || halved()) arriving_.reserve(window * room);
-        if (halved()) {
-            widened_.resize(room);
-            for (bytes& slot : leaving_) slot.reserve(2 * room);
-            rounded_.reserve(2 * room);
-        }
-    }
+            std::int64_t segment = default_segment);
 
     /// Values that one operation may have.
     std::int64_t size_max() const noexcept { return size_max_; }
 
-    void start(std::span<Value> values, tag label) {
-        if (!complete())
-            throw std::logic_error("collectives: an operation was started before it was complete");
-        if (static_cast<std::int64_t>(values.size()) > size_max_)
-            throw invalid_option("collectives: " + std::to_string(values.size()) +
-                                 " values, but bound for at most " + std::to_string(size_max_));
-        values_ = values;
-        label_ = label;
-        plan_.begin(static_cast<std::int64_t>(values.size()));
-        steps_ = plan_.steps();
-        for (cursor* c : {&sending_, &receiving_, &arrived_})
-            *c = steps_ > 0 ? cursor{0, plan_.at(0), 0} : cursor{};
-        settle_all();
-        advance();
-    }
+    void start(std::span<Value> values, tag label);
 
-    bool advance() {
-        for (bool moved = true; moved;) {
-            moved = finish_receives();
-            moved = finish_sends() || moved;
-            moved = post_receives() || moved;
-            moved = post_sends() || moved;
-        }
-        return complete();
-    }
+    bool advance();
 
 private:
     // So many segments each way are under way at once: enough for one to travel, one to be worked
@@ -116,183 +68,49 @@ private:
     };
 
     bool halved() const noexcept { return format_ != wire::value_format::fp32; }
-    bool complete() const noexcept {
-        return arrived_.index == steps_ && sending_.index == steps_ && sends_.empty();
-    }
+    bool complete() const noexcept;
 
     static range outgoing(const step& s) noexcept { return s.to == nobody ? range{} : s.out; }
     static range incoming(const step& s) noexcept { return s.from == nobody ? range{} : s.in; }
 
-    range next_segment(const cursor& c, range whole) const noexcept {
-        const std::int64_t begin = whole.begin + c.done;
-        return {begin, (std::min)(begin + segment_, whole.end)};
-    }
+    range next_segment(const cursor& c, range whole) const noexcept;
 
     /// Steps over what is done, and over steps that have nothing.
     template <class Side>
-    void settle(cursor& c, Side side) {
-        while (c.index < steps_ && c.done == side(c.now).size()) {
-            ++c.index;
-            c.done = 0;
-            if (c.index < steps_) c.now = plan_.at(c.index);
-        }
-    }
-    void settle_all() {
-        settle(sending_, outgoing);
-        settle(receiving_, incoming);
-        settle(arrived_, incoming);
-    }
+    void settle(cursor& c, Side side);
+    void settle_all();
 
-    bool finish_sends() {
-        bool moved = false;
-        while (sends_.pop_complete()) moved = true;
-        return moved;
-    }
+    bool finish_sends();
 
-    bool finish_receives() {
-        bool moved = false;
-        while (!receives_.empty()) {
-            const range part = next_segment(arrived_, arrived_.now.in);
-            // What is added lands in memory of its own: it waits here until the old sum has gone.
-            if (arrived_.now.how != arrival::replace && still_to_send(part, arrived_.index)) break;
-            const auto ended = receives_.pop_complete();
-            if (!ended) break;
-            if (ended->bytes != wire_bytes(part))
-                throw mismatch("collectives: rank " + std::to_string(ended->source) + " sent " +
-                               std::to_string(ended->bytes) + " bytes where rank " +
-                               std::to_string(through_.rank()) + " expected " +
-                               std::to_string(wire_bytes(part)) +
-                               ": they were started with different numbers of values");
-            apply(part, arrived_.now.how, arrived_slot_);
-            arrived_slot_ = (arrived_slot_ + 1) % window;
-            arrived_.done += part.size();
-            settle(arrived_, incoming);
-            post_receives();  // now: what comes while the next one is added goes straight there
-            moved = true;
-        }
-        return moved;
-    }
+    bool finish_receives();
 
-    bool post_receives() {
-        bool moved = false;
-        while (receiving_.index < steps_ && !receives_.full()) {
-            const step& now = receiving_.now;
-            const range part = next_segment(receiving_, now.in);
-            if (now.how == arrival::replace && still_to_send(part, receiving_.index)) break;
-            receives_.push(through_.receive(now.from, label_, landing(part, now.how)));
-            receiving_slot_ = (receiving_slot_ + 1) % window;
-            receiving_.done += part.size();
-            settle(receiving_, incoming);
-            moved = true;
-        }
-        return moved;
-    }
+    bool post_receives();
 
-    bool post_sends() {
-        bool moved = false;
-        while (sending_.index < steps_ && !sends_.full()) {
-            const range part = next_segment(sending_, sending_.now.out);
-            if (still_to_arrive(part)) break;
-            sends_.push(through_.send(sending_.now.to, label_, packed(part)));
-            sent_[sending_slot_] = part;
-            sending_slot_ = (sending_slot_ + 1) % window;
-            sending_.done += part.size();
-            settle(sending_, outgoing);
-            moved = true;
-        }
-        return moved;
-    }
+    bool post_sends();
 
     /// Whether values that step `sending_` wants to send are still to come in an earlier step.
-    bool still_to_arrive(range part) const noexcept {
-        if (arrived_.index >= sending_.index) return false;
-        if (arrived_.index + 1 < sending_.index) return true;
-        return part.overlaps({arrived_.now.in.begin + arrived_.done, arrived_.now.in.end});
-    }
+    bool still_to_arrive(range part) const noexcept;
 
     /// Whether values that a step changes are on their way out, or have yet to go in that step or
     /// an earlier one.
-    bool still_to_send(range part, int step) const noexcept {
-        for (std::size_t back = 1; back <= sends_.size(); ++back)
-            if (part.overlaps(sent_[(sending_slot_ + window - back) % window])) return true;
-        if (sending_.index > step) return false;
-        if (part.overlaps({sending_.now.out.begin + sending_.done, sending_.now.out.end}))
-            return true;
-        for (int k = sending_.index + 1; k <= step; ++k)
-            if (part.overlaps(outgoing(plan_.at(k)))) return true;
-        return false;
-    }
+    bool still_to_send(range part, int step) const noexcept;
 
-    std::span<Value> of(range part) const noexcept {
-        return values_.subspan(static_cast<std::size_t>(part.begin),
-                               static_cast<std::size_t>(part.size()));
-    }
+    std::span<Value> of(range part) const noexcept;
 
-    std::int64_t wire_bytes(range part) const noexcept {
-        return part.size() * (halved() ? 2 : static_cast<std::int64_t>(sizeof(Value)));
-    }
+    std::int64_t wire_bytes(range part) const noexcept;
 
-    mutable_byte_view scratch(std::size_t slot, range part) noexcept {
-        const auto room = static_cast<std::size_t>(segment_);
-        return std::as_writable_bytes(std::span(arriving_.data() + slot * room, room))
-            .first(static_cast<std::size_t>(wire_bytes(part)));
-    }
+    mutable_byte_view scratch(std::size_t slot, range part) noexcept;
 
-    mutable_byte_view landing(range part, arrival how) noexcept {
-        if (how == arrival::replace && !halved()) return std::as_writable_bytes(of(part));
-        if (!has_content(values_)) return nothing(part);
-        return scratch(receiving_slot_, part);
-    }
+    mutable_byte_view landing(range part, arrival how) noexcept;
 
-    byte_view packed(range part) {
-        if constexpr (floats) {
-            if (halved()) {
-                if (!has_content(values_)) return nothing(part);
-                bytes& slot = leaving_[sending_slot_];
-                slot.clear();
-                sotto::wire::append_values(format_, of(part), slot);
-                return slot;
-            }
-        }
-        return std::as_bytes(of(part));
-    }
+    byte_view packed(range part);
 
     /// What stands for a part of which only the size is known.
-    mutable_byte_view nothing(range part) const {
-        return without_content<std::byte>(static_cast<std::size_t>(wire_bytes(part)));
-    }
+    mutable_byte_view nothing(range part) const;
 
-    void apply(range part, arrival how, std::size_t slot) {
-        if constexpr (floats) {
-            const double n = static_cast<double>(part.size());
-            if (how != arrival::replace || halved())
-                through_.charge({.flops = n, .bytes = halved() ? 10.0 * n : 12.0 * n});
-            if (!has_content(values_)) return;
-            const std::span<float> values = of(part);
-            if (how == arrival::replace) {
-                if (halved()) unpack(scratch(slot, part), values);
-                return;
-            }
-            const auto count = static_cast<std::size_t>(part.size());
-            if (!halved()) {
-                const std::size_t start = slot * static_cast<std::size_t>(segment_);
-                kernels::add(values, std::span<const float>(arriving_.data() + start, count));
-                return;
-            }
-            const auto widened = std::span(widened_).first(count);
-            unpack(scratch(slot, part), widened);
-            kernels::add(values, widened);
-            if (how == arrival::add_last) {
-                rounded_.clear();
-                sotto::wire::append_values(format_, values, rounded_);
-                unpack(rounded_, values);
-            }
-        }
-    }
+    void apply(range part, arrival how, std::size_t slot);
 
-    void unpack(byte_view from, std::span<float> to) {
-        (void)sotto::wire::read_values(format_, from, to).value("collectives");
-    }
+    void unpack(byte_view from, std::span<float> to);
 
     transport_ref through_;
     Plan plan_;
@@ -316,3 +134,7 @@ private:
 };
 
 }  // namespace sotto::detail::collectives
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/collectives/detail/planned.ipp"
+#endif

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/checkpoint/detail/posix_files.hpp"
 #include "sotto/core/errors.hpp"
 #include "support/folders.hpp"
 #include "support/memory_disk.hpp"

@@ -1,4 +1,5 @@
 #include "sotto/checkpoint/detail/file_writer.hpp"
+#include "sotto/checkpoint/detail/posix_files.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

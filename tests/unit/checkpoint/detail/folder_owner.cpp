@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/checkpoint/detail/posix_files.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/detail/files/file_kind.hpp"
 #include "support/folders.hpp"

@@ -1,4 +1,5 @@
 #include "sotto/checkpoint/detail/group_folders.hpp"
+#include "sotto/checkpoint/detail/posix_files.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+#include "sotto/checkpoint/detail/posix_files.hpp"
 #include "sotto/checkpoint/detail/whole_file.hpp"
 
 #include <doctest/doctest.h>

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sotto/checkpoint/detail/disk.hpp"
+#include "sotto/checkpoint/detail/job_name.hpp"
 #include "sotto/checkpoint/detail/own_state.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""compile_lines.py ROOT COMPILER [FLAGS]...
+
+What a user's source compiles is bounded: the lines that are left of it after preprocessing, but for blank ones, where
+definitions are compiled elsewhere and where they are not. Headers that cost much and that no declaration needs must not
+be among them. Nothing is timed: see bench/compile for that. A bound that is far too large fails, too: lower it.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+# What no declaration of sotto.hpp needs, by how its path ends.
+FORBIDDEN = ("/immintrin.h", "/future", "/mutex", "/thread", "/condition_variable", "/ranges", "/regex", "/random",
+             "/iostream", "/fstream", "/xxhash.h", "/boost/asio.hpp", "/xtensor/xtensor.hpp", "/nlohmann/json.hpp")
+SLACK = 1.15  # how much more a bound may allow than there is
+
+# Source, lines of sotto at most with declarations alone, and with all definitions.
+PROGRAMS = {
+    "#include <sotto/sotto.hpp>\n": (19000, 60000),
+    "#include <sotto/sotto.hpp>\n#include <sotto/models.hpp>\n": (22000, 70000),
+    "#include <sotto/transports/tcp.hpp>\n": (4000, 30000),
+    "#include <sotto/checkpoint/saved_model.hpp>\n": (2500, 12000),
+}
+
+LINE = re.compile(r'^# \d+ "([^"]*)"')
+
+
+def lines_of(root, compiler, flags, source):
+    """The lines of sotto's own headers, and the paths of all headers."""
+    ran = subprocess.run([compiler, *flags, "-E", "-x", "c++", "-"], input=source, text=True, cwd=root,
+                         stdout=subprocess.PIPE, check=True)
+    count, paths, own = 0, set(), False
+    for line in ran.stdout.splitlines():
+        if marker := LINE.match(line):
+            paths.add(marker[1])
+            own = "include/sotto/" in marker[1]
+        elif own and line.strip():
+            count += 1
+    return count, paths
+
+
+def main(root, compiler, *flags):
+    root = pathlib.Path(root)
+    faults = 0
+    for source, bounds in PROGRAMS.items():
+        shown = " and ".join(re.findall(r"<(.*?)>", source))
+        for mode, bound in zip(("-DSOTTO_SEPARATE_COMPILATION", "-DSOTTO_HEADER_ONLY"), bounds):
+            count, paths = lines_of(root, compiler, [*flags, mode], source)
+            what = f"{shown}, {'declarations' if mode.endswith('COMPILATION') else 'all definitions'}"
+            print(f"{what}: {count} lines, at most {bound}")
+            if count > bound:
+                print("  a user compiles more than before: include less, or raise the bound and say why")
+                faults += 1
+            elif count * SLACK < bound:
+                print(f"  lower the bound, to {round(count * 1.03, -2):.0f}")
+                faults += 1
+            if mode.endswith("COMPILATION"):
+                reached = sorted(path for path in paths for end in FORBIDDEN if path.endswith(end))
+                for path in reached:
+                    print(f"  reaches {path}, which no declaration needs")
+                faults += len(reached)
+    return faults != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
