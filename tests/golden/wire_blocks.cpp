@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sotto/wire/dense_block.hpp"
+#include "sotto/wire/detail/coding/index_code.hpp"
 #include "sotto/wire/sparse_block.hpp"
 
 using namespace sotto;

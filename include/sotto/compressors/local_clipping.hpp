@@ -4,6 +4,8 @@
 #include <span>
 #include <string_view>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto {
 
 /// Clips a worker's gradient before it enters memory, to its part of the limit: independent

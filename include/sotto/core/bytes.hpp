@@ -5,6 +5,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto {
 
 /// Bytes that are owned, such as a message under way.

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto {
 
 /// Time that only moves forward. Real transports read it from steady_clock, a simulated one keeps

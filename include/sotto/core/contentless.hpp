@@ -7,6 +7,8 @@
 #include <string>
 #include <type_traits>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto::detail {
 
 /// Addresses that nothing is behind: whoever reads or writes there is stopped by the system.

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto {
 
 /// The name of a type as the compiler spells it: for messages and configuration digests, without

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto {
 
 /// Which rank of a job a process is, and where the job meets: what launchers tell.

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto::detail {
 
 /// One character of UTF-8: its code point and how many bytes it has. `length` is 0 if the text does

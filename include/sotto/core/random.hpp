@@ -7,6 +7,8 @@
 #include <limits>
 #include <string_view>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto {
 
 /// Random numbers that are a pure function of (seed, names of the splits, position): the same on

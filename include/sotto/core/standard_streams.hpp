@@ -1,5 +1,7 @@
 #pragma once
 
+#include "sotto/core/config.hpp"
+
 namespace sotto {
 
 /// Opens /dev/null as each of stdin, stdout and stderr that is closed, so that no file or socket

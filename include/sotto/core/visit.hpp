@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto {
 
 /// How ranks hold what a state shows to a visitor, `field(name, value, kept)`, so that it can be

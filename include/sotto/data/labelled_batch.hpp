@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto::data {
 
 /// What a classifier reads in one step: examples of `width` floats each, one after another, and

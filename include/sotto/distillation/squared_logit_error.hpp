@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <span>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto {
 
 /// How far the student's logits are from the mean of the teachers'. That mean stands for the

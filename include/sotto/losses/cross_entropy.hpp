@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <span>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto {
 
 /// How surprised the model is by the labels.

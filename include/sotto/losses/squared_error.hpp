@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <span>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto {
 
 /// Half the squared distance of the outputs from the label's one-hot vector.

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <span>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto {
 
 /// How much what two models say of the same examples differs: of two trainings of one model, whose

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto::nn {
 
 /// One example between two layers: planes of rows of floats. A plain vector is `shape{n}`, n planes

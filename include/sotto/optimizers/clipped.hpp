@@ -10,6 +10,7 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/kernels/detail/simd/arithmetic.hpp"
+#include "sotto/kernels/detail/simd/reductions.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 
 namespace sotto {

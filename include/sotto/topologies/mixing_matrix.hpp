@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto::detail::topologies {
 
 /// Another rank, and what values that go between the two count for.

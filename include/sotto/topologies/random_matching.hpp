@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sotto/core/random.hpp"
+#include "sotto/topologies/mixing_matrix.hpp"
 
 namespace sotto::topologies {
 

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <string>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto {
 
 /// The file of one of several models that are trained at once, so that none writes over another's:

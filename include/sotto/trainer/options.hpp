@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto {
 
 /// How data are read and chance is seeded. The same on every rank.

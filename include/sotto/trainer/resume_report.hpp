@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto {
 
 /// What `trainer.resume` found.

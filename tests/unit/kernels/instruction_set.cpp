@@ -1,3 +1,4 @@
+#include "sotto/kernels/detail/simd/run_on.hpp"
 #include "sotto/kernels/instruction_set.hpp"
 
 #include <doctest/doctest.h>
@@ -118,8 +119,8 @@ TEST_CASE("every instruction set has the name that SOTTO_ISA takes") {
 }
 
 TEST_CASE("a kernel runs as it was compiled for the set that was asked for") {
-    using sotto::kernels::run_on;
+    using sotto::detail::kernels::run_on;
     for (const auto set : all_sets)
         if (set <= best_instruction_set()) CHECK(run_on<set_that_runs>(set, 0) == set);
-    CHECK(sotto::kernels::run_widest<set_that_runs>(0) == best_instruction_set());
+    CHECK(sotto::detail::kernels::run_widest<set_that_runs>(0) == best_instruction_set());
 }

@@ -1,3 +1,4 @@
+#include "sotto/kernels/detail/simd/run_on.hpp"
 #include "sotto/kernels/sparse_add.hpp"
 
 #include <doctest/doctest.h>
@@ -108,10 +109,10 @@ TEST_CASE("the largest index is found on every set, at every length and place") 
                 auto copy = indices;
                 copy[shift + at] = 0xFFFFFFF0u;
                 const std::uint32_t* from = copy.data() + shift;
-                CHECK(kernels::run_widest<sotto::detail::kernels::largest_index>(from, n) ==
-                      0xFFFFFFF0u);
-                CHECK(kernels::run_on<sotto::detail::kernels::largest_index>(set, from, n) ==
-                      0xFFFFFFF0u);
+                CHECK(sotto::detail::kernels::run_widest<sotto::detail::kernels::largest_index>(
+                          from, n) == 0xFFFFFFF0u);
+                CHECK(sotto::detail::kernels::run_on<sotto::detail::kernels::largest_index>(
+                          set, from, n) == 0xFFFFFFF0u);
             }
         });
     });

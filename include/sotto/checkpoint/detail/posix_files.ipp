@@ -32,7 +32,7 @@ Result checked(Result result, std::error_code& why) noexcept {
 }
 
 SOTTO_DECL std::chrono::nanoseconds changed_at(const sotto::detail::descriptor& file,
-                                                            std::error_code& why) noexcept {
+                                               std::error_code& why) noexcept {
     struct ::stat facts {};
     if (!why) checked(::fstat(file.handle(), &facts), why);
     return std::chrono::seconds(facts.st_mtim.tv_sec) +
@@ -59,7 +59,8 @@ SOTTO_DECL int posix_files::open(const std::filesystem::path& path, std::error_c
 }
 
 SOTTO_DECL std::int64_t posix_files::write(int file, byte_view out, std::error_code& why) noexcept {
-    return checked(sotto::detail::uninterrupted([&] { return ::write(file, out.data(), out.size()); }), why);
+    return checked(
+        sotto::detail::uninterrupted([&] { return ::write(file, out.data(), out.size()); }), why);
 }
 
 SOTTO_DECL std::int64_t posix_files::read(int file, std::int64_t offset, mutable_byte_view in,

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sys/signalfd.h>
 
+#include <csignal>
 #include <initializer_list>
 #include <optional>
 

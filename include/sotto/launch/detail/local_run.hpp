@@ -4,7 +4,9 @@
 
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "sotto/strategies/round_report.hpp"
+
 namespace sotto::detail {
 
 /// What some steps cost one rank: seconds, and bytes as round_report counts them. In doubles, which

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto {
 
 /// The file in which a server records its order of arrivals, or whose order it follows, see

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "sotto/checkpoint/detail/posix_files.hpp"
+#include "sotto/checkpoint/detail/sections.hpp"
 #include "sotto/core/errors.hpp"
 #include "support/folders.hpp"
 #include "support/memory_disk.hpp"

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sotto/core/config.hpp"
+
 namespace sotto::detail {
 
 /// Finds the number of an entry by its name. Names stay where they are: `name_of(number)` returns

@@ -85,34 +85,32 @@ struct copy_rows_kernel {
 
 SOTTO_DECL void copy_rows(const float* from, float* to, std::int64_t rows, std::int64_t width,
                           std::int64_t next) noexcept {
-    sotto::kernels::run_widest<copy_rows_kernel>(from, to, rows, width, next);
+    run_widest<copy_rows_kernel>(from, to, rows, width, next);
 }
 
 SOTTO_DECL void sum(std::span<const float> a, std::span<const float> b,
                     std::span<float> to) noexcept {
-    sotto::kernels::run_widest<each_pair<add_two>>(a.data(), b.data(), to.data(), to.size());
+    run_widest<each_pair<add_two>>(a.data(), b.data(), to.data(), to.size());
 }
 
 SOTTO_DECL void difference(std::span<const float> a, std::span<const float> b,
                            std::span<float> to) noexcept {
-    sotto::kernels::run_widest<each_pair<subtract_two>>(a.data(), b.data(), to.data(), to.size());
+    run_widest<each_pair<subtract_two>>(a.data(), b.data(), to.data(), to.size());
 }
 
 SOTTO_DECL void product(std::span<const float> a, std::span<const float> b,
                         std::span<float> to) noexcept {
-    sotto::kernels::run_widest<each_pair<multiply_two>>(a.data(), b.data(), to.data(), to.size());
+    run_widest<each_pair<multiply_two>>(a.data(), b.data(), to.data(), to.size());
 }
 
 SOTTO_DECL void rectified_sum(std::span<const float> a, std::span<const float> b,
                               std::span<float> to) noexcept {
-    sotto::kernels::run_widest<each_pair<add_two_rectified>>(a.data(), b.data(), to.data(),
-                                                             to.size());
+    run_widest<each_pair<add_two_rectified>>(a.data(), b.data(), to.data(), to.size());
 }
 
 SOTTO_DECL void where_positive(std::span<const float> y, std::span<const float> x,
                                std::span<float> to) noexcept {
-    sotto::kernels::run_widest<each_pair<second_where_first_is_positive>>(y.data(), x.data(),
-                                                                          to.data(), to.size());
+    run_widest<each_pair<second_where_first_is_positive>>(y.data(), x.data(), to.data(), to.size());
 }
 
 }  // namespace sotto::detail::kernels::inline SOTTO_UNIT

@@ -121,24 +121,24 @@ struct normalisation_gradient {
 };
 
 SOTTO_DECL two_sums sums_of_deviations(std::span<const float> x, float centre) noexcept {
-    return sotto::kernels::run_widest<add_up<deviation>>(x.data(), x.data(), x.size(), centre);
+    return run_widest<add_up<deviation>>(x.data(), x.data(), x.size(), centre);
 }
 
 SOTTO_DECL void normalise(std::span<const float> x, std::span<float> y,
                           const normalisation& how) noexcept {
-    sotto::kernels::run_widest<apply_normalisation>(x.data(), y.data(), y.size(), how);
+    run_widest<apply_normalisation>(x.data(), y.data(), y.size(), how);
 }
 
 SOTTO_DECL two_sums sums_of_gradients(std::span<const float> x, std::span<const float> dy,
                                       const normalisation& how) noexcept {
-    return sotto::kernels::run_widest<add_up<gradient_term>>(x.data(), dy.data(), x.size(), how);
+    return run_widest<add_up<gradient_term>>(x.data(), dy.data(), x.size(), how);
 }
 
 SOTTO_DECL void normalise_back(std::span<const float> x, std::span<const float> dy,
                                std::span<float> dx, const normalisation& how, float mean_change,
                                float slope) noexcept {
-    sotto::kernels::run_widest<normalisation_gradient>(x.data(), dy.data(), dx.data(), dx.size(),
-                                                       how, mean_change, slope);
+    run_widest<normalisation_gradient>(x.data(), dy.data(), dx.data(), dx.size(), how, mean_change,
+                                       slope);
 }
 
 }  // namespace sotto::detail::kernels::inline SOTTO_UNIT

@@ -193,12 +193,12 @@ struct correlate_shifted_kernel {
 
 SOTTO_DECL void multiply_shifted(const shifted_planes& x, const float* weights, const float* start,
                                  float* out, std::int64_t rows) noexcept {
-    sotto::kernels::run_widest<multiply_shifted_kernel>(x, weights, start, out, rows);
+    run_widest<multiply_shifted_kernel>(x, weights, start, out, rows);
 }
 
 SOTTO_DECL void correlate_shifted(const shifted_planes& x, const image_series& images,
                                   const float* rows, std::int64_t row_count, float* out) noexcept {
-    sotto::kernels::run_widest<correlate_shifted_kernel>(x, images, rows, row_count, out);
+    run_widest<correlate_shifted_kernel>(x, images, rows, row_count, out);
 }
 
 }  // namespace sotto::detail::kernels::inline SOTTO_UNIT

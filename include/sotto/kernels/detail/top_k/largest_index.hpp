@@ -36,7 +36,7 @@ struct largest_index {
 /// are looked at once, a register at a time.
 inline std::size_t first_beyond(std::span<const std::uint32_t> indices, std::size_t size) noexcept {
     if (indices.empty() ||
-        sotto::kernels::run_widest<largest_index>(indices.data(), indices.size()) < size) [[likely]]
+        run_widest<largest_index>(indices.data(), indices.size()) < size) [[likely]]
         return indices.size();
     const auto found =
         std::find_if(indices.begin(), indices.end(), [&](auto index) { return index >= size; });

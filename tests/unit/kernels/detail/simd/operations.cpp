@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sotto/core/random.hpp"
+#include "sotto/kernels/detail/simd/run_on.hpp"
 #include "sotto/kernels/instruction_set.hpp"
 
 namespace kernels = sotto::kernels;
@@ -81,7 +82,9 @@ TEST_CASE("reaching marks the lanes at or above the least, whatever lanes they a
                 lane_words at{};
                 for (std::size_t lane = 0; lane < lanes; ++lane)
                     at[lane] = least - 1 + (chosen >> lane & 1);
-                wrong += kernels::run_on<reaching>(set, at.data(), least) == chosen ? 0 : 1;
+                wrong += sotto::detail::kernels::run_on<reaching>(set, at.data(), least) == chosen
+                             ? 0
+                             : 1;
             }
             CAPTURE(least);
             CHECK(wrong == 0);
@@ -98,7 +101,7 @@ TEST_CASE("reaching agrees with a plain loop between any two magnitudes") {
                 lane_words at{};
                 for (std::size_t lane = 0; lane < lanes; ++lane)
                     at[lane] = magnitudes_to_meet[random.below(std::size(magnitudes_to_meet))];
-                wrong += kernels::run_on<reaching>(set, at.data(), least) ==
+                wrong += sotto::detail::kernels::run_on<reaching>(set, at.data(), least) ==
                                  plainly_reaching(at, lanes, least)
                              ? 0
                              : 1;
@@ -118,7 +121,7 @@ TEST_CASE("keep puts any choice of lanes in front, in order, and writes nothing 
             // At an address that no vector is aligned to.
             std::array<std::uint32_t, lanes_max + 2> room;
             room.fill(sentinel);
-            kernels::run_on<keep>(set, from.data(), chosen, room.data() + 1);
+            sotto::detail::kernels::run_on<keep>(set, from.data(), chosen, room.data() + 1);
             const auto kept = plainly_kept(from, lanes, chosen);
             bool right = room[0] == sentinel;
             for (std::size_t i = 0; i < kept.size(); ++i) right &= room[1 + i] == kept[i];

@@ -10,6 +10,7 @@
 #include "sotto/compressors/residual.hpp"
 #include "sotto/compressors/sparsified.hpp"
 #include "sotto/compressors/top_k.hpp"
+#include "sotto/report/detail/sections/report_terms.hpp"
 #include "sotto/strategies/parameter_server/consistency/asynchronous.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/staleness/no_compensation.hpp"
