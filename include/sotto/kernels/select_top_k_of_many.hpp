@@ -14,8 +14,8 @@ class many_top_k_search;
 namespace sotto::kernels {
 inline namespace SOTTO_UNIT {
 
-/// Memory for selections from many tensors of up to 2^32 values each; grows to what the largest call
-/// needed. Results lie in it and last until the next call, also one that throws.
+/// Memory for selections from many tensors of up to 2^32 values each; grows to what the largest
+/// call needed. Results lie in it and last until the next call, also one that throws.
 class many_top_k_scratch {
 public:
     many_top_k_scratch();
