@@ -302,10 +302,15 @@ set(sotto_headers
     include/sotto/strategies/consensus_report.hpp
     include/sotto/strategies/detail/all_reduce/all_reduce_state.hpp
     include/sotto/strategies/detail/all_reduce/entry_route.hpp
+    include/sotto/strategies/detail/all_reduce/exchange_ways.hpp
+    include/sotto/strategies/detail/all_reduce/gradient_exchange.hpp
     include/sotto/strategies/detail/all_reduce/host_lane.hpp
     include/sotto/strategies/detail/all_reduce/lane.hpp
+    include/sotto/strategies/detail/all_reduce/message_codec.hpp
     include/sotto/strategies/detail/all_reduce/shared_sum.hpp
     include/sotto/strategies/detail/all_reduce/small_groups.hpp
+    include/sotto/strategies/detail/all_reduce/sum_operation.hpp
+    include/sotto/strategies/detail/all_reduce/tensor_lane.hpp
     include/sotto/strategies/detail/codistillation/architecture_of.hpp
     include/sotto/strategies/detail/codistillation/codistillation_state.hpp
     include/sotto/strategies/detail/codistillation/heard_model.hpp
@@ -764,6 +769,12 @@ set(sotto_bodies
     include/sotto/strategies/codistillation/exchanges/checkpoint_exchange.ipp
     include/sotto/strategies/codistillation/exchanges/finished_models.ipp
     include/sotto/strategies/codistillation/exchanges/prediction_exchange.ipp
+    include/sotto/strategies/detail/all_reduce/entry_route.ipp
+    include/sotto/strategies/detail/all_reduce/gradient_exchange.ipp
+    include/sotto/strategies/detail/all_reduce/host_lane.ipp
+    include/sotto/strategies/detail/all_reduce/lane.ipp
+    include/sotto/strategies/detail/all_reduce/shared_sum.ipp
+    include/sotto/strategies/detail/all_reduce/small_groups.ipp
     include/sotto/strategies/detail/codistillation/heard_model.ipp
     include/sotto/strategies/detail/codistillation/taught.ipp
     include/sotto/strategies/detail/codistillation/teacher_desk.ipp

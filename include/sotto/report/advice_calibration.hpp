@@ -27,6 +27,8 @@
 #include "sotto/report/advice.hpp"
 #include "sotto/report/detail/advice/advice_mirror.hpp"
 #include "sotto/strategies/detail/all_reduce/entry_route.hpp"
+#include "sotto/strategies/detail/all_reduce/exchange_ways.hpp"
+#include "sotto/strategies/detail/all_reduce/message_codec.hpp"
 #include "sotto/wire/value_format.hpp"
 
 namespace sotto::detail {
@@ -44,7 +46,6 @@ struct calibration_options {
 /// it sends, without a network.
 template <class Compressor>
 class calibration {
-    using route = entry_route<Compressor, collectives::fitting>;
     using exchange = collectives::sparse_all_reduce;
 
 public:
@@ -57,16 +58,15 @@ public:
         std::int64_t largest = 0;
         for (const tensor& t : tensors_) largest = (std::max)(largest, t.size);
         payload_.resize(static_cast<std::size_t>(largest));
+        const exchange_ways ways = ways_of(collectives::fitting{});
         for (const tensor& t : tensors_) {
             entries& e = entries_.emplace_back();
             if (t.size == 0 || is_summed(t)) continue;
-            e.way = route(t, state_, world_);
+            e.way = entry_route(t, codec(), world_, ways);
             // Of whole groups of stripes: what comes back are places that every rank has.
-            if constexpr (route::reselects)
-                if (e.way.while_sparse() == collectives::sparse_way::reduce_scatter)
-                    e.sums = std::make_unique<exchange>(e.way.bind(
-                        others_,
-                        collectives::stripes(t.size, world_).places() * std::int64_t{world_}));
+            if (e.way.while_sparse() == collectives::sparse_way::reduce_scatter)
+                e.sums = std::make_unique<exchange>(e.way.bind(
+                    others_, collectives::stripes(t.size, world_).places() * std::int64_t{world_}));
         }
     }
 
@@ -93,9 +93,11 @@ public:
 private:
     /// How a tensor goes that is not summed.
     struct entries {
-        route way;
+        entry_route way;
         std::unique_ptr<exchange> sums;  // where entries are selected from once more
     };
+
+    codec_of<Compressor> codec() noexcept { return codec_of<Compressor>(state_); }
 
     bool is_summed(const tensor& t) const {
         if constexpr (packs<Compressor>)
@@ -111,7 +113,7 @@ private:
         if constexpr (compressing::has_after_sum<state_of<Compressor>>)
             std::fill(sum.begin(), sum.end(), 0.0f);
         entries& e = entries_[static_cast<std::size_t>(t.index)];
-        if (e.way.is_dense_now(state_, t))
+        if (e.way.is_dense_now(codec(), t))
             add_densely(t, sum, way);
         else if (e.sums)
             select_again(t, e, sum, way);
@@ -142,10 +144,10 @@ private:
 
     /// The others' entries are this rank's own, at places that their owners have.
     void select_again(const tensor& t, entries& e, std::span<float> sum, way_to_send& way) {
-        if constexpr (route::reselects) {
+        if constexpr (takes_back<Compressor>) {
             const sparse_view own = state_.decode(t, message_);
             const std::int64_t before = others_.counters().bytes_sent;
-            e.sums->start({own.indices, own.values}, e.way.kept_now(state_, t), {});
+            e.sums->start({own.indices, own.values}, e.way.kept_now(codec(), t), {});
             collectives::run(others_, *e.sums);
             const auto within = [&](const kernels::sparse_values& found) {
                 const auto end =

@@ -1,13 +1,11 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <utility>
+#include <functional>
 #include <vector>
 
-#include "sotto/compressors/compressor.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/wire/value_format.hpp"
+#include "sotto/strategies/detail/all_reduce/message_codec.hpp"
 
 namespace sotto::detail {
 
@@ -17,39 +15,12 @@ namespace sotto::detail {
 /// layers' own. From the last tensor to the first, as backward goes, so that a group waits for few
 /// layers; members are in the order of their indices.
 ///   math    a table of sizes: the same groups on every rank. Nobody is in a group alone
-template <class State>
-std::vector<std::vector<tensor>> small_groups(const layout& tensors, const State& compressor,
-                                              std::int64_t group_bytes, auto&& can_be_summed) {
-    struct open_group {
-        std::int64_t bytes = 0;
-        std::vector<tensor> members{};
-    };
-    std::vector<std::vector<tensor>> groups;
-    const auto close = [&](open_group& group) {
-        if (group.members.size() > 1) {
-            std::reverse(group.members.begin(), group.members.end());
-            groups.push_back(std::move(group.members));
-        }
-        group = {};
-    };
-    std::vector<std::pair<wire::value_format, open_group>> open;
-    const auto all = tensors.tensors();
-    for (auto t = all.rbegin(); t != all.rend(); ++t) {
-        if (t->size == 0 || !can_be_summed(*t) || compressing::payload_count(compressor, *t) != 1)
-            continue;
-        const wire::value_format format = compressing::payload_format(compressor, *t);
-        const std::int64_t size = t->size * sotto::wire::bytes_per_value(format);
-        if (size > group_bytes) continue;
-        auto found = std::find_if(open.begin(), open.end(),
-                                  [&](const auto& each) { return each.first == format; });
-        if (found == open.end()) found = open.insert(open.end(), {format, {}});
-        open_group& group = found->second;
-        if (group.bytes + size > group_bytes) close(group);
-        group.bytes += size;
-        group.members.push_back(*t);
-    }
-    for (auto& [format, group] : open) close(group);
-    return groups;
-}
+std::vector<std::vector<tensor>> small_groups(
+    const layout& tensors, const message_codec& codec, std::int64_t group_bytes,
+    const std::function<bool(const tensor&)>& can_be_summed);
 
 }  // namespace sotto::detail
+
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/strategies/detail/all_reduce/small_groups.ipp"
+#endif
