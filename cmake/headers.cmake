@@ -47,6 +47,7 @@ set(sotto_headers
     include/sotto/collectives/detail/reduce_scatter.hpp
     include/sotto/collectives/detail/refuse_mixing.hpp
     include/sotto/collectives/detail/reselection.hpp
+    include/sotto/collectives/detail/sparse_all_reduce.hpp
     include/sotto/collectives/detail/stripes.hpp
     include/sotto/collectives/halving_doubling.hpp
     include/sotto/collectives/hierarchical.hpp
@@ -589,6 +590,7 @@ set(sotto_bodies
     include/sotto/collectives/detail/reduce_scatter.ipp
     include/sotto/collectives/detail/refuse_mixing.ipp
     include/sotto/collectives/detail/reselection.ipp
+    include/sotto/collectives/detail/sparse_all_reduce.ipp
     include/sotto/collectives/hierarchical.ipp
     include/sotto/collectives/measured.ipp
     include/sotto/collectives/sparse_all_reduce.ipp

@@ -6,6 +6,7 @@
 // The first round is compared with a plain computation of what it must be, and in every round all
 // ranks must hold the same parameters.
 
+#include "sotto/collectives/detail/sparse_all_reduce.hpp"
 #include "sotto/compressors/dgc.hpp"
 
 #include <CLI/CLI.hpp>

@@ -44,6 +44,7 @@
 #include "sotto/collectives/detail/reduce_scatter.ipp"
 #include "sotto/collectives/detail/refuse_mixing.ipp"
 #include "sotto/collectives/detail/reselection.ipp"
+#include "sotto/collectives/detail/sparse_all_reduce.ipp"
 #include "sotto/collectives/hierarchical.ipp"
 #include "sotto/collectives/measured.ipp"
 #include "sotto/collectives/sparse_all_reduce.ipp"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sotto/collectives/detail/operation.hpp"
+#include "sotto/collectives/detail/sparse_all_reduce.hpp"
 #include "sotto/collectives/sparse_all_reduce.hpp"
 #include "sotto/core/errors.hpp"
 #include "support/all_transports.hpp"

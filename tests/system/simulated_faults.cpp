@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "sotto/collectives/detail/all_gather_v.hpp"
+#include "sotto/collectives/detail/sparse_all_reduce.hpp"
 #include "sotto/collectives/halving_doubling.hpp"
 #include "sotto/collectives/hierarchical.hpp"
 #include "sotto/collectives/ring.hpp"

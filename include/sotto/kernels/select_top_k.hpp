@@ -30,8 +30,11 @@ public:
     top_k_scratch();
     /// Has as much room, and nothing else.
     top_k_scratch(const top_k_scratch&);
+    /// Takes the memory over: the other one may only be assigned to or destroyed.
     top_k_scratch(top_k_scratch&&) noexcept;
+    /// As the constructor.
     top_k_scratch& operator=(const top_k_scratch&);
+    /// As the constructor.
     top_k_scratch& operator=(top_k_scratch&&) noexcept;
     ~top_k_scratch();
 
@@ -53,8 +56,11 @@ public:
     wide_top_k_scratch();
     /// Has as much room, and nothing else.
     wide_top_k_scratch(const wide_top_k_scratch&);
+    /// Takes the memory over: the other one may only be assigned to or destroyed.
     wide_top_k_scratch(wide_top_k_scratch&&) noexcept;
+    /// As the constructor.
     wide_top_k_scratch& operator=(const wide_top_k_scratch&);
+    /// As the constructor.
     wide_top_k_scratch& operator=(wide_top_k_scratch&&) noexcept;
     ~wide_top_k_scratch();
 

@@ -21,8 +21,11 @@ public:
     team_top_k_scratch();
     /// Has as much room, and nothing else.
     team_top_k_scratch(const team_top_k_scratch&);
+    /// Takes the memory over: the other one may only be assigned to or destroyed.
     team_top_k_scratch(team_top_k_scratch&&) noexcept;
+    /// As the constructor.
     team_top_k_scratch& operator=(const team_top_k_scratch&);
+    /// As the constructor.
     team_top_k_scratch& operator=(team_top_k_scratch&&) noexcept;
     ~team_top_k_scratch();
 

@@ -14,6 +14,7 @@
 #include "sotto/collectives/detail/choose_sparse.hpp"
 #include "sotto/collectives/detail/fitting.hpp"
 #include "sotto/collectives/detail/operation.hpp"
+#include "sotto/collectives/detail/sparse_all_reduce.hpp"
 #include "sotto/collectives/detail/stripes.hpp"
 #include "sotto/collectives/sparse_all_reduce.hpp"
 #include "sotto/compressors/compressor.hpp"

@@ -1,3 +1,4 @@
+#include "sotto/collectives/detail/sparse_all_reduce.hpp"
 #include "sotto/collectives/sparse_all_reduce.hpp"
 
 #include <doctest/doctest.h>

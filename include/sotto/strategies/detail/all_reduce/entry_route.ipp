@@ -2,6 +2,7 @@
 
 #include "sotto/strategies/detail/all_reduce/entry_route.hpp"
 
+#include "sotto/collectives/detail/sparse_all_reduce.hpp"
 #include "sotto/core/config.hpp"
 
 namespace sotto::detail {

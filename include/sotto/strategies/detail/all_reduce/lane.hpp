@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sotto/collectives/detail/all_gather_v.hpp"
+#include "sotto/collectives/detail/sparse_all_reduce.hpp"
 #include "sotto/collectives/sparse_all_reduce.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/layout.hpp"
