@@ -6,10 +6,6 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// Whether there are codes of so many bits.
-template <int Bits>
-inline constexpr bool is_code_width = Bits == 2 || Bits == 4 || Bits == 8;
-
 /// Scales of this many values.
 constexpr std::size_t blocks_of(std::size_t values, std::size_t block) noexcept {
     return values / block + (values % block != 0 ? 1 : 0);

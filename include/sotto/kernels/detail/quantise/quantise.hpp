@@ -26,6 +26,13 @@ struct quantisation {
 
 inline namespace SOTTO_UNIT {
 
+/// The width of codes, which there are of 2, 4 and 8 bits.
+template <int Bits>
+struct code_width {
+    static_assert(Bits == 2 || Bits == 4 || Bits == 8, "quantise<Bits>: Bits is 2, 4 or 8");
+    static constexpr int value = Bits;
+};
+
 /// Values as codes of 8, 4 or 2 bits in uniform steps of each block's own scale.
 ///   math    L = 2^(Bits-1) - 1;  scale = max |x| over the block;  code = x / scale * L, rounded;
 ///           decoded = code / L * scale: off by at most half a step scale / L, or with stochastic
@@ -42,8 +49,7 @@ inline namespace SOTTO_UNIT {
 ///           Whether x is finite is the caller's to check: a block that isn't has an infinite or
 ///           NaN scale and codes 0, which decode to NaN
 ///   source  Alistarh et al. 2017, QSGD, arXiv:1610.02132 (with the maximum as norm)
-template <int Bits>
-    requires is_code_width<Bits>
+template <int Bits, int Checked = code_width<Bits>::value>
 void quantise(const quantisation& how, std::span<const float> x, std::span<float> scales,
               std::span<std::uint8_t> codes);
 
@@ -53,8 +59,7 @@ void quantise(const quantisation& how, std::span<const float> x, std::span<float
 ///   cost    reads 8 bytes a value and writes 4 + Bits / 8
 ///   errors  as quantise; where v is not finite, the block's residual becomes NaN
 ///   source  Karimireddy et al. 2019, Error feedback fixes signSGD, arXiv:1901.09847
-template <int Bits>
-    requires is_code_width<Bits>
+template <int Bits, int Checked = code_width<Bits>::value>
 void quantise_with_feedback(const quantisation& how, std::span<const float> x,
                             std::span<float> residual, std::span<float> scales,
                             std::span<std::uint8_t> codes);
@@ -64,15 +69,13 @@ void quantise_with_feedback(const quantisation& how, std::span<const float> x,
 ///   shape   as quantise
 ///   cost    reads Bits / 8 bytes a value and writes 4
 ///   errors  invalid_option: another number of scales or bytes, or a block that can't be
-template <int Bits>
-    requires is_code_width<Bits>
+template <int Bits, int Checked = code_width<Bits>::value>
 void dequantise(std::size_t block, std::span<const float> scales,
                 std::span<const std::uint8_t> codes, std::span<float> x);
 
 /// sum += code / L * scale.
 ///   shape, errors  as dequantise
-template <int Bits>
-    requires is_code_width<Bits>
+template <int Bits, int Checked = code_width<Bits>::value>
 void dequantise_add(std::size_t block, std::span<const float> scales,
                     std::span<const std::uint8_t> codes, std::span<float> sum);
 

@@ -86,15 +86,13 @@ void dequantise_checked(const char* function, std::size_t block, std::span<const
                                               codes.data(), x.data(), x.size(), block);
 }
 
-template <int Bits>
-    requires is_code_width<Bits>
+template <int Bits, int Checked>
 void quantise(const quantisation& how, std::span<const float> x, std::span<float> scales,
               std::span<std::uint8_t> codes) {
     quantise_checked<Bits, false>("quantise", how, x, {}, scales, codes);
 }
 
-template <int Bits>
-    requires is_code_width<Bits>
+template <int Bits, int Checked>
 void quantise_with_feedback(const quantisation& how, std::span<const float> x,
                             std::span<float> residual, std::span<float> scales,
                             std::span<std::uint8_t> codes) {
@@ -102,15 +100,13 @@ void quantise_with_feedback(const quantisation& how, std::span<const float> x,
     quantise_checked<Bits, true>("quantise_with_feedback", how, x, residual, scales, codes);
 }
 
-template <int Bits>
-    requires is_code_width<Bits>
+template <int Bits, int Checked>
 void dequantise(std::size_t block, std::span<const float> scales,
                 std::span<const std::uint8_t> codes, std::span<float> x) {
     dequantise_checked<Bits, false>("dequantise", block, scales, codes, x);
 }
 
-template <int Bits>
-    requires is_code_width<Bits>
+template <int Bits, int Checked>
 void dequantise_add(std::size_t block, std::span<const float> scales,
                     std::span<const std::uint8_t> codes, std::span<float> sum) {
     dequantise_checked<Bits, true>("dequantise_add", block, scales, codes, sum);

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "sotto/core/config.hpp"
-#include "sotto/kernels/detail/quantise/code_sizes.hpp"
+#include "sotto/kernels/detail/quantise/quantise.hpp"
 #include "sotto/kernels/detail/quantise/ternary.hpp"
 #include "sotto/kernels/instruction_set.hpp"
 
@@ -30,8 +30,7 @@ inline namespace SOTTO_UNIT {
 ///           whose largest is below 2^-31 or from 2^32 on are read once more
 ///   errors  as quantise<Bits>
 ///   source  Alistarh et al. 2017, QSGD, arXiv:1610.02132
-template <int Bits>
-    requires is_code_width<Bits>
+template <int Bits, int Checked = code_width<Bits>::value>
 void quantise_by_norm(const norm_quantisation& how, std::span<const float> x,
                       std::span<float> scales, std::span<std::uint8_t> codes);
 

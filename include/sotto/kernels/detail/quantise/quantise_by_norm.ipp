@@ -59,8 +59,7 @@ struct quantise_blocks_by_norm {
     }
 };
 
-template <int Bits>
-    requires is_code_width<Bits>
+template <int Bits, int Checked>
 void quantise_by_norm(const norm_quantisation& how, std::span<const float> x,
                       std::span<float> scales, std::span<std::uint8_t> codes) {
     require_codes("quantise_by_norm", how.block, how.first, x.size(), Bits, scales.size(),
