@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sotto/collectives/detail/all_gather_v.hpp"
+#include "sotto/collectives/detail/sparse_all_reduce.hpp"
 #include "sotto/collectives/sparse_all_reduce.hpp"
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/compressors/residual.hpp"

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sotto/checkpoint/detail/digest.hpp"
@@ -60,6 +61,9 @@ struct published_model {
     published_facts facts;                   // what is known without the weights
     std::vector<float> parameters, buffers;  // as `architecture` names them
 };
+
+/// "GROUP:LOSS GROUP:LOSS"; nothing for other texts.
+std::optional<std::vector<judgement>> read_judgements(std::string_view text);
 
 /// Reads the newest whole model of a folder; nothing where there is none, or where that of step
 /// `after` is the newest. One that is older than it counts, too: who writes there has begun anew.

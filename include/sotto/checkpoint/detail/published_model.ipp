@@ -62,7 +62,6 @@ SOTTO_DECL digest architecture::identity() const {
     return digest_of(std::as_bytes(std::span(text)));
 }
 
-/// "GROUP:LOSS GROUP:LOSS"; nothing for other texts.
 SOTTO_DECL std::optional<std::vector<judgement>> read_judgements(std::string_view text) {
     std::vector<judgement> all;
     while (!text.empty()) {

@@ -1,3 +1,4 @@
+#include "sotto/checkpoint/detail/file_writer.hpp"
 #include "sotto/checkpoint/detail/published_model.hpp"
 
 #include <doctest/doctest.h>
@@ -10,6 +11,7 @@
 #include <system_error>
 #include <vector>
 
+#include "sotto/checkpoint/detail/saved_fields.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "support/memory_disk.hpp"

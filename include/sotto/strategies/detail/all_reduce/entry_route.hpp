@@ -49,9 +49,7 @@ public:
     /// The operation for while_sparse() == reduce_scatter; of `size` elements, if these are not
     /// the tensor's.
     collectives::sparse_all_reduce bind(transport_ref through, std::int64_t size) const;
-    collectives::sparse_all_reduce bind(transport_ref through) const {
-        return bind(through, size_);
-    }
+    collectives::sparse_all_reduce bind(transport_ref through) const;
 
 private:
     bool is_dense(std::int64_t entries) const noexcept;

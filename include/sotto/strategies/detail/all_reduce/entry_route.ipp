@@ -39,6 +39,10 @@ SOTTO_DECL collectives::sparse_all_reduce entry_route::bind(transport_ref throug
     return asked_.bind(through, size, entries_max_, format_);
 }
 
+SOTTO_DECL collectives::sparse_all_reduce entry_route::bind(transport_ref through) const {
+    return bind(through, size_);
+}
+
 SOTTO_DECL bool entry_route::is_dense(std::int64_t entries) const noexcept {
     return plans_ && collectives::is_dense_shorter(while_sparse_, size_, entries,
                                                    asked_.kept_at_most(entries, size_, world_),

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "sotto/compressors/compressor.hpp"
+#include "sotto/compressors/detail/contractive.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/wire/value_format.hpp"

@@ -1,5 +1,6 @@
 // Tensors that travel together, and rounds that fail while some of them are packed.
 
+#include "sotto/strategies/detail/all_reduce/message_codec.hpp"
 #include "sotto/strategies/detail/all_reduce/shared_sum.hpp"
 
 #include <doctest/doctest.h>
@@ -13,6 +14,7 @@
 
 #include "sotto/collectives/detail/fitting.hpp"
 #include "sotto/strategies/all_reduce.hpp"
+#include "sotto/strategies/detail/all_reduce/sum_operation.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "support/numbers.hpp"
 #include "support/training.hpp"
@@ -38,7 +40,12 @@ struct too_long {
 /// Floats as they are.
 struct as_they_are {
     struct state {
+        bool sums(const tensor&) const { return true; }
         std::int64_t payload_size(const tensor& t) const { return t.size; }
+        void pack(const tensor&, std::span<const float>, std::span<float>) {}
+        void unpack(const tensor&, std::span<const float>, std::span<float>) {}
+        void encode(const tensor&, std::span<const float>, bytes&) {}
+        void decode_add(const tensor&, byte_view, std::span<float>) {}
     };
     state bind(const layout&) const { return {}; }
 };
@@ -54,26 +61,30 @@ struct counted_sum {
 
 TEST_CASE("shared_sum: parts join one by one -> it starts with the last, whole") {
     std::vector<std::size_t> starts;
-    const as_they_are::state compressor;
+    as_they_are::state state;
+    const detail::codec_of<as_they_are> codec(state);
     layout tensors;
     for (const char* name : {"a", "b", "c"}) tensors.add(name, {5});
     const std::vector<tensor> members(tensors.begin(), tensors.end());
-    detail::shared_sum<as_they_are, counted_sum> sum(
-        members, compressor,
-        [&](std::int64_t, wire::value_format) { return counted_sum{&starts}; });
-    for (const std::int64_t round : {0, 1}) {
-        starts.clear();
-        for (const tensor& t : members) {
-            CHECK(starts.empty());
-            CHECK_FALSE(sum.started());
-            CHECK_FALSE(sum.advance());
-            CHECK(sum.part_of(compressor, t, round).size() == 5);
-            sum.join();
+    run_in_process(1, [&](in_process& transport) {
+        detail::shared_sum sum(members, codec, transport,
+                               [&](transport_ref, std::int64_t, wire::value_format) {
+                                   return detail::sum_operation(counted_sum{&starts});
+                               });
+        for (const std::int64_t round : {0, 1}) {
+            starts.clear();
+            for (const tensor& t : members) {
+                CHECK(starts.empty());
+                CHECK_FALSE(sum.started());
+                CHECK_FALSE(sum.advance());
+                CHECK(sum.part_of(codec, t, round).size() == 5);
+                sum.join();
+            }
+            CHECK(starts == std::vector<std::size_t>{15});
+            CHECK(sum.advance());
+            sum.clear();
         }
-        CHECK(starts == std::vector<std::size_t>{15});
-        CHECK(sum.advance());
-        sum.clear();
-    }
+    });
 }
 
 TEST_CASE("a round that fails after some were packed is as if it had never been") {
