@@ -1,4 +1,5 @@
 #include "sotto/checkpoint/detail/file_writer.hpp"
+#include "sotto/checkpoint/detail/format_header.hpp"
 #include "sotto/checkpoint/detail/published_model.hpp"
 
 #include <doctest/doctest.h>
