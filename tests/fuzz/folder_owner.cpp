@@ -1,4 +1,5 @@
 #include "sotto/checkpoint/detail/folder_owner.hpp"
+#include "sotto/core/printable.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,3 +1,4 @@
+#include "sotto/logging/detail/json_lines_reader.hpp"
 #include "sotto/logging/read_json_lines.hpp"
 
 #include <cmath>

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "fuzz/fuzz.hpp"
+#include "sotto/logging/detail/json_lines_reader.hpp"
 #include "sotto/logging/read_json_lines.hpp"
 
 namespace sotto::fuzz {

@@ -24,6 +24,15 @@ struct codebook_head {
 
 inline namespace SOTTO_UNIT {
 
+/// Of the code that says which word of so many.
+constexpr int bits_of_word(int words) noexcept {
+    return words < 2 ? 0 : words == 2 ? 1 : 2;
+}
+
+constexpr std::int64_t codebook_code_bytes(std::int64_t entries, int words) noexcept {
+    return (entries * bits_of_word(words) + 7) / 8;
+}
+
 /// The most values that a codebook has.
 inline constexpr int codebook_words_max = 4;
 

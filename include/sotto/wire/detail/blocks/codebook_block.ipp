@@ -24,15 +24,6 @@ namespace sotto::detail::wire {
 
 inline namespace SOTTO_UNIT {
 
-/// Of the code that says which word of so many.
-constexpr int bits_of_word(int words) noexcept {
-    return words < 2 ? 0 : words == 2 ? 1 : 2;
-}
-
-constexpr std::int64_t codebook_code_bytes(std::int64_t entries, int words) noexcept {
-    return (entries * bits_of_word(words) + 7) / 8;
-}
-
 /// Packs codes, the first in the lowest bits of the first byte.
 inline void append_codes(int bits, std::span<const std::uint8_t> codes, bytes& out) {
     if (bits == 0) return;
