@@ -1,3 +1,4 @@
+#include "sotto/kernels/detail/quantise/signs.hpp"
 #include "sotto/wire/detail/blocks/sign_block.hpp"
 
 #include <algorithm>
