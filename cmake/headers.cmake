@@ -29,6 +29,7 @@ set(sotto_headers
     include/sotto/checkpoint/digest_text.hpp
     include/sotto/checkpoint/print_teachers.hpp
     include/sotto/checkpoint/saved_model.hpp
+    include/sotto/collectives/all_gather.hpp
     include/sotto/collectives/all_reduce.hpp
     include/sotto/collectives/detail/all_gather_parts.hpp
     include/sotto/collectives/detail/all_gather_v.hpp
@@ -581,6 +582,7 @@ set(sotto_bodies
     include/sotto/checkpoint/digest_text.ipp
     include/sotto/checkpoint/print_teachers.ipp
     include/sotto/checkpoint/saved_model.ipp
+    include/sotto/collectives/all_gather.ipp
     include/sotto/collectives/all_reduce.ipp
     include/sotto/collectives/detail/all_gather_v.ipp
     include/sotto/collectives/detail/barrier.ipp

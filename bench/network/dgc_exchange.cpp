@@ -6,6 +6,7 @@
 // The first round is compared with a plain computation of what it must be, and in every round all
 // ranks must hold the same parameters.
 
+#include "sotto/collectives/all_gather.hpp"
 #include "sotto/collectives/detail/sparse_all_reduce.hpp"
 #include "sotto/compressors/dgc.hpp"
 
@@ -171,7 +172,7 @@ int main(int count, char** arguments) try {
     namespace collectives = sotto::collectives;
     const nlohmann::json found =
         s.reselects() ? measure(s, through, collectives::sparse_reduce_scatter{})
-                      : measure(s, through, sotto::detail::collectives::all_gather{});
+                      : measure(s, through, sotto::collectives::all_gather{});
     std::puts(found.dump().c_str());
     through.agree(true);  // nobody leaves while another still measures
 } catch (const std::exception& e) {

@@ -10,6 +10,7 @@
 //   sotto/models.hpp                     built-in models and data sets: they need a CBLAS and zlib
 
 #include "sotto/checkpoint/saved_model.hpp"
+#include "sotto/collectives/all_gather.hpp"
 #include "sotto/collectives/all_reduce.hpp"
 #include "sotto/collectives/halving_doubling.hpp"
 #include "sotto/collectives/hierarchical.hpp"

@@ -35,6 +35,7 @@
 #include "sotto/checkpoint/digest_text.ipp"
 #include "sotto/checkpoint/print_teachers.ipp"
 #include "sotto/checkpoint/saved_model.ipp"
+#include "sotto/collectives/all_gather.ipp"
 #include "sotto/collectives/all_reduce.ipp"
 #include "sotto/collectives/detail/all_gather_v.ipp"
 #include "sotto/collectives/detail/barrier.ipp"

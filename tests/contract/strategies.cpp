@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/collectives/all_gather.hpp"
 #include "sotto/collectives/detail/all_gather_v.hpp"
 #include "sotto/collectives/all_reduce.hpp"
 #include "sotto/collectives/detail/fitting.hpp"
@@ -186,7 +187,7 @@ TEST_CASE("at density 1 memories of ranks whose data are used up go on as one mo
         same(everything, collectives::hierarchical{.ranks_per_host = 2});
         const sparsified shared{random_k{.density = 1.0}, memory};
         same(shared, collectives::ring{});
-        same(shared, detail::collectives::all_gather{});
+        same(shared, collectives::all_gather{});
     }
 }
 
@@ -226,7 +227,7 @@ TEST_CASE("every collective gives the same sums of integers") {
         CHECK(by_ring.same_state(by(collectives::halving_doubling{})));
         CHECK(by_ring.same_state(by(collectives::recursive_doubling{})));
         CHECK(by_ring.same_state(by(collectives::automatic{})));
-        CHECK(by_ring.same_state(by(detail::collectives::all_gather{})));
+        CHECK(by_ring.same_state(by(collectives::all_gather{})));
         CHECK(by_ring.same_state(by(detail::collectives::fitting{})));
     }
 }
@@ -302,7 +303,7 @@ TEST_CASE("gathered messages travel directly or around a ring") {
     using sotto::detail::collectives::route;
     const auto by = [](detail::collectives::route way) {
         return train(4, all_reduce{plain(), sensible<dgc>::options(),
-                                   detail::collectives::all_gather{.way = way}});
+                                   collectives::all_gather{.way = way}});
     };
     CHECK(by(detail::collectives::route::direct)[2].same_state(
         by(detail::collectives::route::ring)[2]));
@@ -316,10 +317,10 @@ TEST_CASE("shared entries gathered with their indices are those summed without, 
     const compressor shared{random_k{.density = 0.2}, momentum_corrected{}};
     const trained summed = train(2, all_reduce{plain(), shared})[1];
     CHECK(summed.same_state(
-        train(2, all_reduce{plain(), shared, detail::collectives::all_gather{}})[1]));
+        train(2, all_reduce{plain(), shared, collectives::all_gather{}})[1]));
     const trained alone = train(2, all_reduce{plain(), random_k{.density = 0.2}})[0];
     CHECK(alone.same_state(train(
-        2, all_reduce{plain(), random_k{.density = 0.2}, detail::collectives::all_gather{}})[0]));
+        2, all_reduce{plain(), random_k{.density = 0.2}, collectives::all_gather{}})[0]));
 }
 
 TEST_CASE_TEMPLATE_DEFINE("models of vectors, of empty tensors and of nothing can be trained", C,

@@ -3,6 +3,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "sotto/collectives/all_gather.hpp"
 #include "sotto/collectives/detail/all_gather_v.hpp"
 #include "sotto/collectives/halving_doubling.hpp"
 #include "sotto/collectives/hierarchical.hpp"
@@ -60,14 +61,14 @@ using every_strategy = std::tuple<
     all_reduce<sgd, none>, all_reduce<momentum_sgd, none, collectives::ring>,
     all_reduce<adamw, none, collectives::tree>,
     all_reduce<clipped<momentum_sgd>, none, collectives::halving_doubling>,
-    all_reduce<sgd, none, detail::collectives::all_gather>,
+    all_reduce<sgd, none, collectives::all_gather>,
     all_reduce<scheduled<sgd, cosine>, fp16>, all_reduce<momentum_sgd, bf16>, all_reduce<sgd, dgc>,
     all_reduce<scheduled<sgd, cosine>, sparsified<threshold, residual>>,
     all_reduce<adamw, sparsified<top_k, residual>>,
     all_reduce<momentum_sgd, sparsified<random_k, residual>>,
     all_reduce<sgd, sparsified<random_k, momentum_corrected, warm_up>, collectives::ring>,
     all_reduce<sgd, sparsified<random_k, momentum_corrected, warm_up>,
-               detail::collectives::all_gather>,
+               collectives::all_gather>,
     all_reduce<momentum_sgd, power_sgd>, all_reduce<adamw, error_feedback<scaled_sign>>,
     all_reduce<sgd, ef21<top_k>>, all_reduce<momentum_sgd, qsgd>,
     all_reduce<sgd, error_feedback<chunked_top_k>>,

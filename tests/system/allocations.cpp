@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sotto/collectives/all_gather.hpp"
 #include "sotto/data/digits.hpp"
 #include "sotto/models/mlp.hpp"
 #include "support/all_policies.hpp"
@@ -154,5 +155,5 @@ TEST_CASE("tensors of many segments and long messages take no memory either") {
     check(all_reduce{sgd{}, fp16{}, collectives::ring{}});
     check(all_reduce{sgd{}, dgc{.density = 0.02}});
     check(all_reduce{sgd{}, dgc{.density = 0.02, .warm_up_epochs = 2}});
-    check(all_reduce{sgd{}, top_k{.density = 0.05}, detail::collectives::all_gather{}});
+    check(all_reduce{sgd{}, top_k{.density = 0.05}, collectives::all_gather{}});
 }

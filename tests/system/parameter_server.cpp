@@ -1,3 +1,4 @@
+#include "sotto/collectives/all_gather.hpp"
 #include "sotto/strategies/parameter_server.hpp"
 
 #include <doctest/doctest.h>
@@ -88,7 +89,7 @@ TEST_CASE("velocities of all workers add up at a server as they do among ranks, 
     const auto served =
         train(4, parameter_server{plain, bulk_synchronous{}, no_compensation{}, all}, work);
     const auto summed = train(4, all_reduce{plain, all}, work);
-    const auto gathered = train(4, all_reduce{plain, all, detail::collectives::all_gather{}}, work);
+    const auto gathered = train(4, all_reduce{plain, all, collectives::all_gather{}}, work);
     const auto heavy =
         train(4, all_reduce{momentum_sgd{.learning_rate = 0.125, .momentum = 0.5}}, work);
     CHECK(served.front().same_parameters(summed.front()));

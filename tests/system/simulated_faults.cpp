@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/collectives/all_gather.hpp"
 #include "sotto/collectives/detail/all_gather_v.hpp"
 #include "sotto/collectives/detail/sparse_all_reduce.hpp"
 #include "sotto/collectives/halving_doubling.hpp"
@@ -323,7 +324,7 @@ void check_seed(std::uint64_t seed) {
         case 2: return together(all_reduce{heavy, none{}, collectives::ring{}});
         case 3: return together(all_reduce{heavy, none{}, collectives::halving_doubling{}});
         case 4: return together(all_reduce{plain, none{}, collectives::tree{}});
-        case 5: return together(all_reduce{heavy, largest, detail::collectives::all_gather{}});
+        case 5: return together(all_reduce{heavy, largest, collectives::all_gather{}});
         case 6:
             return together(
                 all_reduce{plain, deep, collectives::hierarchical{.ranks_per_host = 3}});

@@ -30,7 +30,7 @@ public:
     top_k_scratch();
     /// Has as much room, and nothing else.
     top_k_scratch(const top_k_scratch&);
-    /// Takes the memory over: the other one may only be assigned to or destroyed.
+    /// Takes the memory over; the other one has none then.
     top_k_scratch(top_k_scratch&&) noexcept;
     /// As the constructor.
     top_k_scratch& operator=(const top_k_scratch&);
@@ -56,7 +56,7 @@ public:
     wide_top_k_scratch();
     /// Has as much room, and nothing else.
     wide_top_k_scratch(const wide_top_k_scratch&);
-    /// Takes the memory over: the other one may only be assigned to or destroyed.
+    /// Takes the memory over; the other one has none then.
     wide_top_k_scratch(wide_top_k_scratch&&) noexcept;
     /// As the constructor.
     wide_top_k_scratch& operator=(const wide_top_k_scratch&);

@@ -81,10 +81,10 @@ private:
 namespace sotto::kernels {
 inline namespace SOTTO_UNIT {
 
-SOTTO_DECL top_k_scratch::top_k_scratch()
-    : search_(std::make_unique<detail::kernels::top_k_search>()) {}
+SOTTO_DECL top_k_scratch::top_k_scratch() = default;
 SOTTO_DECL top_k_scratch::top_k_scratch(const top_k_scratch& other)
-    : search_(std::make_unique<detail::kernels::top_k_search>(*other.search_)) {}
+    : search_(other.search_ ? std::make_unique<detail::kernels::top_k_search>(*other.search_)
+                            : nullptr) {}
 SOTTO_DECL top_k_scratch& top_k_scratch::operator=(const top_k_scratch& other) {
     return *this = top_k_scratch(other);
 }
@@ -95,19 +95,21 @@ SOTTO_DECL top_k_scratch::~top_k_scratch() = default;
 SOTTO_DECL void top_k_scratch::reserve(std::int64_t n, std::int64_t k) {
     detail::kernels::check_top_k(static_cast<std::size_t>(n), k, detail::kernels::narrow_max,
                                  "top_k_scratch::reserve");
-    search_->reserve(static_cast<std::size_t>(n), static_cast<std::size_t>(k), false);
+    detail::kernels::insides::of(*this).reserve(static_cast<std::size_t>(n),
+                                                static_cast<std::size_t>(k), false);
 }
 
 SOTTO_DECL void top_k_scratch::reserve_step(std::int64_t n, std::int64_t k) {
     detail::kernels::check_top_k(static_cast<std::size_t>(n), k, detail::kernels::narrow_max,
                                  "top_k_scratch::reserve_step");
-    search_->reserve(static_cast<std::size_t>(n), static_cast<std::size_t>(k), true);
+    detail::kernels::insides::of(*this).reserve(static_cast<std::size_t>(n),
+                                                static_cast<std::size_t>(k), true);
 }
 
-SOTTO_DECL wide_top_k_scratch::wide_top_k_scratch()
-    : search_(std::make_unique<detail::kernels::wide_top_k_search>()) {}
+SOTTO_DECL wide_top_k_scratch::wide_top_k_scratch() = default;
 SOTTO_DECL wide_top_k_scratch::wide_top_k_scratch(const wide_top_k_scratch& other)
-    : search_(std::make_unique<detail::kernels::wide_top_k_search>(*other.search_)) {}
+    : search_(other.search_ ? std::make_unique<detail::kernels::wide_top_k_search>(*other.search_)
+                            : nullptr) {}
 SOTTO_DECL wide_top_k_scratch& wide_top_k_scratch::operator=(const wide_top_k_scratch& other) {
     return *this = wide_top_k_scratch(other);
 }
@@ -117,7 +119,7 @@ SOTTO_DECL wide_top_k_scratch& wide_top_k_scratch::operator=(wide_top_k_scratch&
 SOTTO_DECL wide_top_k_scratch::~wide_top_k_scratch() = default;
 
 SOTTO_DECL void wide_top_k_scratch::reserve(std::int64_t n, std::int64_t k) {
-    search_->reserve(n, k);
+    detail::kernels::insides::of(*this).reserve(n, k);
 }
 
 SOTTO_DECL selection select_top_k(std::span<const float> values, std::int64_t k,

@@ -21,7 +21,7 @@ public:
     many_top_k_scratch();
     /// Has as much room, and nothing else.
     many_top_k_scratch(const many_top_k_scratch&);
-    /// Takes the memory over: the other one may only be assigned to or destroyed.
+    /// Takes the memory over; the other one has none then.
     many_top_k_scratch(many_top_k_scratch&&) noexcept;
     /// As the constructor.
     many_top_k_scratch& operator=(const many_top_k_scratch&);

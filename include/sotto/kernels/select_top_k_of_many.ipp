@@ -93,10 +93,10 @@ private:
 namespace sotto::kernels {
 inline namespace SOTTO_UNIT {
 
-SOTTO_DECL many_top_k_scratch::many_top_k_scratch()
-    : search_(std::make_unique<detail::kernels::many_top_k_search>()) {}
+SOTTO_DECL many_top_k_scratch::many_top_k_scratch() = default;
 SOTTO_DECL many_top_k_scratch::many_top_k_scratch(const many_top_k_scratch& other)
-    : search_(std::make_unique<detail::kernels::many_top_k_search>(*other.search_)) {}
+    : search_(other.search_ ? std::make_unique<detail::kernels::many_top_k_search>(*other.search_)
+                            : nullptr) {}
 SOTTO_DECL many_top_k_scratch& many_top_k_scratch::operator=(const many_top_k_scratch& other) {
     return *this = many_top_k_scratch(other);
 }

@@ -21,7 +21,7 @@ public:
     team_top_k_scratch();
     /// Has as much room, and nothing else.
     team_top_k_scratch(const team_top_k_scratch&);
-    /// Takes the memory over: the other one may only be assigned to or destroyed.
+    /// Takes the memory over; the other one has none then.
     team_top_k_scratch(team_top_k_scratch&&) noexcept;
     /// As the constructor.
     team_top_k_scratch& operator=(const team_top_k_scratch&);

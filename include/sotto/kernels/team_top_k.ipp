@@ -226,10 +226,10 @@ private:
 namespace sotto::kernels {
 inline namespace SOTTO_UNIT {
 
-SOTTO_DECL team_top_k_scratch::team_top_k_scratch()
-    : search_(std::make_unique<detail::kernels::team_top_k_search>()) {}
+SOTTO_DECL team_top_k_scratch::team_top_k_scratch() = default;
 SOTTO_DECL team_top_k_scratch::team_top_k_scratch(const team_top_k_scratch& other)
-    : search_(std::make_unique<detail::kernels::team_top_k_search>(*other.search_)) {}
+    : search_(other.search_ ? std::make_unique<detail::kernels::team_top_k_search>(*other.search_)
+                            : nullptr) {}
 SOTTO_DECL team_top_k_scratch& team_top_k_scratch::operator=(const team_top_k_scratch& other) {
     return *this = team_top_k_scratch(other);
 }
@@ -239,7 +239,7 @@ SOTTO_DECL team_top_k_scratch& team_top_k_scratch::operator=(team_top_k_scratch&
 SOTTO_DECL team_top_k_scratch::~team_top_k_scratch() = default;
 
 SOTTO_DECL void team_top_k_scratch::reserve(std::int64_t n, std::int64_t k, int threads) {
-    search_->reserve(n, k, threads);
+    detail::kernels::insides::of(*this).reserve(n, k, threads);
 }
 
 SOTTO_DECL selection select_top_k(std::span<const float> values, std::int64_t k,

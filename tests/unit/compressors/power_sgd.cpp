@@ -1,3 +1,4 @@
+#include "sotto/collectives/all_gather.hpp"
 #include "sotto/compressors/power_sgd.hpp"
 
 #include <doctest/doctest.h>
@@ -318,7 +319,7 @@ TEST_CASE("all_reduce does the rounds that are done by hand, bit for bit with tw
                          work),
           testing::train(
               2,
-              all_reduce{sgd{.learning_rate = 0.0625}, options, detail::collectives::all_gather{}},
+              all_reduce{sgd{.learning_rate = 0.0625}, options, collectives::all_gather{}},
               work)})
         for (std::size_t rank = 0; rank < 2; ++rank) CHECK(other[rank].same_state(found[rank]));
 

@@ -1,3 +1,4 @@
+#include "sotto/collectives/all_gather.hpp"
 #include "sotto/report/advice_calibration.hpp"
 
 #include <doctest/doctest.h>
@@ -167,6 +168,6 @@ TEST_CASE("advice: a way that selects sums again -> says how many are applied") 
     };
     CHECK(said(16).ends_with(
         "A step then applies about as many sums of entries as one worker sends, the others wait: "
-        "detail::collectives::all_gather{} applies all, for more bytes."));
+        "collectives::all_gather{} applies all, for more bytes."));
     CHECK(said(4).find("others wait") == std::string::npos);
 }

@@ -1,3 +1,4 @@
+#include "sotto/collectives/all_gather.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 
 #include <doctest/doctest.h>
@@ -302,7 +303,7 @@ TEST_CASE("every option is part of what ranks compare") {
     const std::string text =
         detail::description{}
             .add("strategy", all_reduce{sgd{.learning_rate = 0.5}, dgc{.density = 0.25},
-                                        detail::collectives::all_gather{}})
+                                        collectives::all_gather{}})
             .text();
     for (const char* line :
          {"strategy.optimizer.learning_rate = 0.5", "strategy.optimizer.decay_momentum = -1",

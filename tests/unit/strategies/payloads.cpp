@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "sotto/collectives/all_gather.hpp"
 #include "sotto/collectives/detail/plan.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/transports/run_in_process.hpp"
@@ -134,7 +135,7 @@ TEST_CASE("every summing collective carries them, and all_gather leaves them to 
     CHECK(same(all_reduce{plain(), part_by_part{}, collectives::tree{}}));
     CHECK(same(all_reduce{plain(), part_by_part{}, collectives::halving_doubling{}}));
     CHECK(same(all_reduce{plain(), part_by_part{}, collectives::recursive_doubling{}}));
-    CHECK(same(all_reduce{plain(), part_by_part{}, detail::collectives::all_gather{}}));
+    CHECK(same(all_reduce{plain(), part_by_part{}, collectives::all_gather{}}));
 }
 
 TEST_CASE("a rank without data sends zeros in all of them") {

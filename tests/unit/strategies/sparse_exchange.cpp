@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "sotto/collectives/all_gather.hpp"
 #include "sotto/collectives/detail/all_gather_v.hpp"
 #include "sotto/collectives/detail/sparse_all_reduce.hpp"
 #include "sotto/collectives/sparse_all_reduce.hpp"
@@ -239,7 +240,7 @@ TEST_CASE("where nothing is left over, owners give the bits that gathering gives
         const history by_owners = rounds(
             all_reduce{plain, compressor, sparse_reduce_scatter{.kept = 1000.0}}, n, 4, shares);
         const history gathered =
-            rounds(all_reduce{plain, compressor, detail::collectives::all_gather{}}, n, 4, shares);
+            rounds(all_reduce{plain, compressor, collectives::all_gather{}}, n, 4, shares);
         CHECK(by_owners.parameters == gathered.parameters);
         CHECK(by_owners.remembered == gathered.remembered);
     }
@@ -258,7 +259,7 @@ TEST_CASE("sparse_reduce_scatter: kept all -> the bits of gathering") {
                                       sparse_reduce_scatter{.kept = sparse_reduce_scatter::all}},
                            n, 4, shares);
                 const history gathered = rounds(
-                    all_reduce{plain, compressor, detail::collectives::all_gather{}}, n, 4, shares);
+                    all_reduce{plain, compressor, collectives::all_gather{}}, n, 4, shares);
                 CHECK(by_owners.parameters == gathered.parameters);
                 CHECK(by_owners.remembered == gathered.remembered);
             }
@@ -272,7 +273,7 @@ TEST_CASE("sparse_reduce_scatter: default -> as many sums as one rank sends") {
                    1, exact_shares(4));
         return std::ranges::count_if(all.parameters[0], [](float w) { return w != 0.0f; });
     };
-    const auto gathered = changed(detail::collectives::all_gather{});
+    const auto gathered = changed(collectives::all_gather{});
     CHECK(gathered > 2 * sent);
     CHECK(changed(sparse_reduce_scatter{.kept = sparse_reduce_scatter::all}) == gathered);
     CHECK(changed(sparse_reduce_scatter{}) <= sent);
@@ -301,7 +302,7 @@ TEST_CASE("by default few ranks gather, and more than eight leave large tensors 
             return rounds(all_reduce{plain, compressor, collective}, n, 3, shares).parameters;
         };
         const auto fitting = by(detail::collectives::fitting{});
-        CHECK((fitting == by(detail::collectives::all_gather{})) == (world == 8));
+        CHECK((fitting == by(collectives::all_gather{})) == (world == 8));
         CHECK((fitting == by(sparse_reduce_scatter{})) == (world == 9));
     }
     // Small tensors, and compressors that cannot take anything back, are gathered.
@@ -309,13 +310,13 @@ TEST_CASE("by default few ranks gather, and more than eight leave large tensors 
     for (const double density : {0.01, 0.07}) {
         const top_k forgetful{.density = density};
         CHECK(rounds(all_reduce{plain, forgetful}, n, 2, shares).parameters ==
-              rounds(all_reduce{plain, forgetful, detail::collectives::all_gather{}}, n, 2, shares)
+              rounds(all_reduce{plain, forgetful, collectives::all_gather{}}, n, 2, shares)
                   .parameters);
     }
     const auto few = sparsified{top_k{.density = 0.01}, residual{}};
     CHECK(
         rounds(all_reduce{plain, few}, n, 2, shares).parameters ==
-        rounds(all_reduce{plain, few, detail::collectives::all_gather{}}, n, 2, shares).parameters);
+        rounds(all_reduce{plain, few, collectives::all_gather{}}, n, 2, shares).parameters);
 }
 
 TEST_CASE("when the result has filled in, a dense sum is sent instead, of the same entries") {
@@ -327,7 +328,7 @@ TEST_CASE("when the result has filled in, a dense sum is sent instead, of the sa
             shares);
     };
     const history dense = by(0.8, detail::collectives::fitting{}),
-                  gathered = by(0.8, detail::collectives::all_gather{});
+                  gathered = by(0.8, collectives::all_gather{});
     CHECK(dense.parameters == gathered.parameters);
     CHECK(dense.remembered == gathered.remembered);
     for (std::size_t rank = 0; rank < 4; ++rank) {
@@ -335,7 +336,7 @@ TEST_CASE("when the result has filled in, a dense sum is sent instead, of the sa
         CHECK(gathered.bytes_sent[rank] > 9 * n);
     }
     CHECK(by(0.4, detail::collectives::fitting{}).bytes_sent ==
-          by(0.4, detail::collectives::all_gather{}).bytes_sent);
+          by(0.4, collectives::all_gather{}).bytes_sent);
 }
 
 TEST_CASE("a schedule passes from dense sums to entries, and nothing is lost on the way") {
@@ -352,7 +353,7 @@ TEST_CASE("a schedule passes from dense sums to entries, and nothing is lost on 
                               collective};
         };
         auto fitting = strategy(detail::collectives::fitting{}).bind(model.layout(), t);
-        auto gathering = strategy(detail::collectives::all_gather{}).bind(model.layout(), t);
+        auto gathering = strategy(collectives::all_gather{}).bind(model.layout(), t);
         std::vector<float> by_table(static_cast<std::size_t>(n)), by_name = by_table;
         std::vector<bool> fewer_bytes;
         for (std::int64_t step = 0; step < 6; ++step) {

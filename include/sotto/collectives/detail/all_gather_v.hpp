@@ -3,20 +3,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "sotto/collectives/all_gather.hpp"
 #include "sotto/collectives/detail/flight.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail::collectives {
-
-/// How gathered bytes travel: straight from everyone to everyone, or from neighbour to neighbour
-/// around a ring. Automatic: by the transport's own collective, where it has one; else by whichever
-/// suits their size.
-///   automatic  by the transport's own collective, where it has one; else as goes_around_ring says
-///   direct     from everyone to everyone
-///   ring       from neighbour to neighbour
-enum class route : std::uint8_t { automatic, direct, ring };
 
 /// Which of the two blocks of at most so many bytes take.
 constexpr bool goes_around_ring(std::int64_t bytes_max, route way = route::automatic) noexcept {
@@ -115,18 +108,6 @@ private:
     std::vector<stream> incoming_;  // last: they are ended before the blocks go
     std::vector<stream> outgoing_;
     native_collective native_;
-};
-
-/// Gathers by all_gather_v: for messages that cannot be summed as they are.
-struct all_gather {
-    static constexpr bool sums = false;
-    route way = route::automatic;  // how they travel
-
-    void describe(auto&& field) const { field("way", way); }
-
-    auto bind(transport_ref through, std::int64_t bytes_max) const {
-        return all_gather_v(through, bytes_max, way);
-    }
 };
 
 }  // namespace sotto::detail::collectives

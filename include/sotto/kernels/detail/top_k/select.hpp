@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/errors.hpp"
@@ -65,8 +67,15 @@ sotto::kernels::selection select(const selected_part<Source>& part, std::int64_t
 
 /// What kernels may do with what users only hold.
 struct insides {
-    /// What a scratch holds.
-    static auto& of(auto& scratch) noexcept { return *scratch.search_; }
+    /// What a scratch holds, from its first use on.
+    template <class Scratch>
+    static auto& of(Scratch& scratch) {
+        auto& search = scratch.search_;
+        if (!search)
+            search = std::make_unique<
+                typename std::remove_reference_t<decltype(search)>::element_type>();
+        return *search;
+    }
     static const probable_thresholds* guess_of(const carried_threshold& carried) noexcept {
         return carried.guess();
     }

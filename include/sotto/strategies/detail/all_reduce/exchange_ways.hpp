@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "sotto/collectives/all_reduce.hpp"
-#include "sotto/collectives/detail/all_gather_v.hpp"
+#include "sotto/collectives/all_gather.hpp"
 #include "sotto/collectives/detail/fitting.hpp"
 #include "sotto/collectives/hierarchical.hpp"
 #include "sotto/collectives/sparse_all_reduce.hpp"
@@ -19,7 +19,7 @@ struct exchange_ways {
     bool scatters = false;  // entries by sparse_reduce_scatter
     bool fits = false;      // entries as choose_sparse says
     sotto::collectives::sparse_reduce_scatter scattering{};
-    collectives::all_gather gathering{};
+    sotto::collectives::all_gather gathering{};
     bind_sum sum{};
 };
 
@@ -27,13 +27,14 @@ struct exchange_ways {
 template <class Collective>
 exchange_ways ways_of(const Collective& asked) {
     exchange_ways ways{
-        .gathers = std::is_same_v<Collective, collectives::all_gather>,
+        .gathers = std::is_same_v<Collective, sotto::collectives::all_gather>,
         .scatters = std::is_same_v<Collective, sotto::collectives::sparse_reduce_scatter>,
         .fits = std::is_same_v<Collective, collectives::fitting> ||
                 std::is_same_v<Collective, sotto::collectives::hierarchical>};
     if constexpr (std::is_same_v<Collective, sotto::collectives::sparse_reduce_scatter>)
         ways.scattering = asked;
-    if constexpr (std::is_same_v<Collective, collectives::all_gather>) ways.gathering = asked;
+    if constexpr (std::is_same_v<Collective, sotto::collectives::all_gather>)
+        ways.gathering = asked;
     if constexpr (collectives::summing<Collective>)
         ways.sum = [asked](transport_ref through, std::int64_t size_max,
                            wire::value_format format) {
