@@ -26,7 +26,7 @@ public:
         bool plans_entries = false;
     };
 
-    explicit message_codec(const abilities& can) noexcept : can(can) {}
+    explicit message_codec(const abilities& of) noexcept : can(of) {}
 
     const abilities can;
 
