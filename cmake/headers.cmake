@@ -48,6 +48,7 @@ set(sotto_headers
     include/sotto/collectives/detail/reduce_scatter.hpp
     include/sotto/collectives/detail/refuse_mixing.hpp
     include/sotto/collectives/detail/reselection.hpp
+    include/sotto/collectives/detail/route.hpp
     include/sotto/collectives/detail/sparse_all_reduce.hpp
     include/sotto/collectives/detail/stripes.hpp
     include/sotto/collectives/halving_doubling.hpp

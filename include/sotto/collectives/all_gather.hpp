@@ -2,21 +2,13 @@
 
 #include <cstdint>
 
+#include "sotto/collectives/detail/route.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail::collectives {
 
 class all_gather_v;
-
-/// How gathered bytes travel: straight from everyone to everyone, or from neighbour to neighbour
-/// around a ring. Automatic: by the transport's own collective, where it has one; else by whichever
-/// suits their size.
-///   automatic  by the transport's own collective, where it has one; else as goes_around_ring says
-///   direct     from everyone to everyone
-///   ring       from neighbour to neighbour
-enum class route : std::uint8_t { automatic, direct, ring };
-
 }  // namespace sotto::detail::collectives
 
 namespace sotto::collectives {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "sotto/collectives/all_gather.hpp"
 #include "sotto/collectives/detail/flight.hpp"
+#include "sotto/collectives/detail/route.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
