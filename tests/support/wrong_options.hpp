@@ -137,7 +137,7 @@ private:
                     found.push_back({owner + "." + std::string(name), is,
                                      const_cast<void*>(static_cast<const void*>(&value))});
             };
-            if constexpr (detail::describable<Value>)
+            if constexpr (describable<Value>)
                 collect(value, first, last, found);
             else if constexpr (std::same_as<Value, double>)
                 add(kind::real);

@@ -40,10 +40,6 @@ constexpr std::string_view described_name() noexcept {
         return local_name<T>().substr(0, local_name<T>().find('<'));
 }
 
-}  // namespace sotto
-
-namespace sotto::detail {
-
 /// Options say their values to a visitor:
 /// `void describe(auto&& field) const { field("density", density); }`. From that come the text that
 /// ranks compare before they train together and the header of a run's log.
@@ -52,6 +48,9 @@ concept describable = requires(const T& options) {
     options.describe([](std::string_view, const auto&) {});
 };
 
+}  // namespace sotto
+
+namespace sotto::detail {
 inline void append_number(std::string& text, auto value) {
     char buffer[32];
     text.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
