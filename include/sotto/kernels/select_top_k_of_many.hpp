@@ -8,7 +8,30 @@
 #include "sotto/kernels/select_top_k.hpp"
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
+
 class many_top_k_search;
+
+/// Memory for selections from many tensors of up to 2^32 values each; grows to what the largest
+/// call needed. Results lie in it and last until the next call, also one that throws.
+class many_top_k_memory {
+public:
+    many_top_k_memory();
+    /// Has as much room, and nothing else.
+    many_top_k_memory(const many_top_k_memory&);
+    /// Takes the memory over; the other one has none then.
+    many_top_k_memory(many_top_k_memory&&) noexcept;
+    /// As the constructor.
+    many_top_k_memory& operator=(const many_top_k_memory&);
+    /// As the constructor.
+    many_top_k_memory& operator=(many_top_k_memory&&) noexcept;
+    ~many_top_k_memory();
+
+private:
+    friend insides;
+
+    std::unique_ptr<many_top_k_search> search_;
+};
+
 }  // namespace sotto::detail::kernels::inline SOTTO_UNIT
 
 namespace sotto::kernels {
@@ -16,24 +39,7 @@ inline namespace SOTTO_UNIT {
 
 /// Memory for selections from many tensors of up to 2^32 values each; grows to what the largest
 /// call needed. Results lie in it and last until the next call, also one that throws.
-class many_top_k_scratch {
-public:
-    many_top_k_scratch();
-    /// Has as much room, and nothing else.
-    many_top_k_scratch(const many_top_k_scratch&);
-    /// Takes the memory over; the other one has none then.
-    many_top_k_scratch(many_top_k_scratch&&) noexcept;
-    /// As the constructor.
-    many_top_k_scratch& operator=(const many_top_k_scratch&);
-    /// As the constructor.
-    many_top_k_scratch& operator=(many_top_k_scratch&&) noexcept;
-    ~many_top_k_scratch();
-
-private:
-    friend detail::kernels::insides;
-
-    std::unique_ptr<detail::kernels::many_top_k_search> search_;
-};
+using many_top_k_scratch = detail::kernels::many_top_k_memory;
 
 /// The k[t] entries of largest magnitude of each tensor t, as select_top_k finds them one by one.
 ///   shape   tensors and k have one size; the result, one selection a tensor, lives in `scratch`

@@ -88,22 +88,20 @@ private:
     uninitialised<float> values_;
 };
 
+SOTTO_DECL many_top_k_memory::many_top_k_memory() = default;
+SOTTO_DECL many_top_k_memory::many_top_k_memory(const many_top_k_memory& other)
+    : search_(other.search_ ? std::make_unique<many_top_k_search>(*other.search_) : nullptr) {}
+SOTTO_DECL many_top_k_memory& many_top_k_memory::operator=(const many_top_k_memory& other) {
+    return *this = many_top_k_memory(other);
+}
+SOTTO_DECL many_top_k_memory::many_top_k_memory(many_top_k_memory&&) noexcept = default;
+SOTTO_DECL many_top_k_memory& many_top_k_memory::operator=(many_top_k_memory&&) noexcept = default;
+SOTTO_DECL many_top_k_memory::~many_top_k_memory() = default;
+
 }  // namespace sotto::detail::kernels::inline SOTTO_UNIT
 
 namespace sotto::kernels {
 inline namespace SOTTO_UNIT {
-
-SOTTO_DECL many_top_k_scratch::many_top_k_scratch() = default;
-SOTTO_DECL many_top_k_scratch::many_top_k_scratch(const many_top_k_scratch& other)
-    : search_(other.search_ ? std::make_unique<detail::kernels::many_top_k_search>(*other.search_)
-                            : nullptr) {}
-SOTTO_DECL many_top_k_scratch& many_top_k_scratch::operator=(const many_top_k_scratch& other) {
-    return *this = many_top_k_scratch(other);
-}
-SOTTO_DECL many_top_k_scratch::many_top_k_scratch(many_top_k_scratch&&) noexcept = default;
-SOTTO_DECL many_top_k_scratch& many_top_k_scratch::operator=(many_top_k_scratch&&) noexcept =
-    default;
-SOTTO_DECL many_top_k_scratch::~many_top_k_scratch() = default;
 
 SOTTO_DECL std::span<const selection> select_top_k_of_each(
     std::span<const std::span<const float>> tensors, std::span<const std::int64_t> k,
