@@ -27,7 +27,7 @@ public:
     ~many_top_k_memory();
 
 private:
-    friend insides;
+    friend detail::kernels::insides;
 
     std::unique_ptr<many_top_k_search> search_;
 };
