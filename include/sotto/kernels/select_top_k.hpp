@@ -27,6 +27,7 @@ inline namespace SOTTO_UNIT {
 ///           0.8 MB. What is not needed is not touched
 class top_k_scratch {
 public:
+    /// Without memory: the first call takes it.
     top_k_scratch();
     /// Has as much room, and nothing else.
     top_k_scratch(const top_k_scratch&);
@@ -36,6 +37,7 @@ public:
     top_k_scratch& operator=(const top_k_scratch&);
     /// As the constructor.
     top_k_scratch& operator=(top_k_scratch&&) noexcept;
+    /// Gives the memory back, and what selections left there.
     ~top_k_scratch();
 
     /// Takes what selecting up to k of up to n values needs.
@@ -53,6 +55,7 @@ private:
 ///   memory  as top_k_scratch, and 16 bytes for each of 2 k more
 class wide_top_k_scratch {
 public:
+    /// Without memory: the first call takes it.
     wide_top_k_scratch();
     /// Has as much room, and nothing else.
     wide_top_k_scratch(const wide_top_k_scratch&);
@@ -62,6 +65,7 @@ public:
     wide_top_k_scratch& operator=(const wide_top_k_scratch&);
     /// As the constructor.
     wide_top_k_scratch& operator=(wide_top_k_scratch&&) noexcept;
+    /// Gives the memory back, and what selections left there.
     ~wide_top_k_scratch();
 
     /// Takes what selecting up to k of up to n values needs.

@@ -18,6 +18,7 @@ inline namespace SOTTO_UNIT {
 /// Memory that a team selects in: that of top_k_scratch for each member, and the result's.
 class team_top_k_scratch {
 public:
+    /// Without memory: the first call takes it.
     team_top_k_scratch();
     /// Has as much room, and nothing else.
     team_top_k_scratch(const team_top_k_scratch&);
@@ -27,6 +28,7 @@ public:
     team_top_k_scratch& operator=(const team_top_k_scratch&);
     /// As the constructor.
     team_top_k_scratch& operator=(team_top_k_scratch&&) noexcept;
+    /// Gives the memory back, and what selections left there.
     ~team_top_k_scratch();
 
     /// Takes what selecting k of n values by so many threads needs.

@@ -60,6 +60,7 @@ class checkpoint_exchange::state {
 public:
     state(const checkpoint_exchange& options, detail::model_groups groups);
     state(state&&) noexcept;
+    /// Waits for what is being read and written.
     ~state();
 
     /// This rank writes for its group, until it ends, a model that has been trained for so many
