@@ -2,8 +2,8 @@
 
 #include "sotto/checkpoint/detail/digest.hpp"
 
-#include "sotto/checkpoint/detail/digester.hpp"
 #include "sotto/core/config.hpp"
+#include "sotto/core/detail/memory/xxhash.hpp"
 
 namespace sotto::detail::checkpoint {
 
@@ -29,7 +29,11 @@ SOTTO_DECL std::optional<digest> digest_of_hex(std::string_view text) noexcept {
 }
 
 SOTTO_DECL digest digest_of(byte_view all) noexcept {
-    return digester().update(all).value();
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits(all.data(), all.size()));
+    digest out;
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::byte{canonical.digest[i]};
+    return out;
 }
 
 }  // namespace sotto::detail::checkpoint
