@@ -59,7 +59,7 @@ inline torch::nn::Sequential mlp_net() {
     return Sequential(Linear(784, 256), ReLU(), Linear(256, 128), ReLU(), Linear(128, 10));
 }
 
-/// Draws all values anew, as LibTorch does: a `draw` of torch_model::options.
+/// Initialises all values as LibTorch does. It is a `draw` of torch_model::options.
 inline void draw_anew(torch::nn::Module& net, sotto::random_stream) {
     for (const auto& part : net.modules()) {
         if (auto* conv = part->as<torch::nn::Conv2d>()) conv->reset_parameters();

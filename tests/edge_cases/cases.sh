@@ -192,7 +192,7 @@ try 'halt: one rank, for longer than dead_after' 3 'dead_after' \
     '$L --grace 0.2 -n 2 $T stop_at=10 dead_ms=1000'
 try 'signal: SIGKILL to one of three' 137 'ended by signal 9' \
     '$L --grace 0.1 -n 3 sh -c "[ \$SOTTO_RANK = 1 ] && kill -KILL \$\$; exec sleep 20"'
-try 'signal: SIGTERM to the launcher ends its ranks' 143 'all ranks are told: Terminated' \
+try 'signal: SIGTERM to the launcher ends its ranks' 143 'sending Terminated to all ranks' \
     '$L -n 2 sh -c "echo \$\$ >> pids; exec sleep 20" & while [ "$(wc -l < pids)" != 2 ]; do :; done 2> /dev/null
      kill -TERM $!; wait $!; s=$?; kill -0 $(cat pids) 2> /dev/null && exit 1; exit $s'
 try 'signal: SIGKILL to the launcher leaves no rank' 0 '' \

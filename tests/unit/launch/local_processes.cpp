@@ -443,7 +443,7 @@ TEST_CASE("a second interrupt kills those that left the process group as well") 
     launcher job(2, "exec setsid sh -c 'trap \"\" INT TERM; echo ready; tail -f /dev/null'");
     REQUIRE(job.hear("ready", 2));
     job.signal(SIGTERM);
-    REQUIRE(job.hear("launch: all ranks are told: Terminated", 1));
+    REQUIRE(job.hear("launch: sending Terminated to all ranks", 1));
     job.signal(SIGINT);
     CHECK(WEXITSTATUS(job.wait()) == 128 + SIGKILL);
     CHECK(everybody.alone());
@@ -502,7 +502,7 @@ TEST_CASE("a second interrupt kills those that do not listen") {
     launcher job(3, "trap '' INT TERM; echo ready; tail -f /dev/null");
     REQUIRE(job.hear("ready", 3));
     job.signal(SIGTERM);
-    REQUIRE(job.hear("launch: all ranks are told: Terminated", 1));
+    REQUIRE(job.hear("launch: sending Terminated to all ranks", 1));
     job.signal(SIGINT);
     const int status = job.wait();
     CHECK(WIFEXITED(status));

@@ -41,7 +41,7 @@ inline constexpr std::int64_t keep_all_sums = (std::numeric_limits<std::int64_t>
 ///           takes away from sums is left at the owner
 ///   cost    2 steps, or N if the bound of one rank's sums is above 32 KiB: all_gather_v then takes
 ///           them around a ring. Sent: at most k + (N-1) ceil(kept / N) entries, and with entries
-///           wherever (N-1)/N of k + kept; received about as many. Work O(k + kept + n/N). Memory
+///           everywhere (N-1)/N of k + kept; received about as many. Work O(k + kept + n/N). Memory
 ///           20 n/N bytes, 12 for each entry and for each kept sum, and as messages min((N-1) k, n)
 ///           and 2 kept entries
 ///   errors  invalid_option: a number below 0, n above 2^32, more entries than were bound, entries
@@ -87,9 +87,9 @@ private:
 
     std::int64_t block_bytes_max(std::int64_t entries) const noexcept;
 
-    /// Of all runs together. Whatever a shift of Rice's code costs with all entries in one block of
-    /// N times as many places, it costs no more with the entries shared out, but for each block's
-    /// own head, mode and filling.
+    /// The most bytes of all runs together. A shift of Rice's code costs as much for entries in N
+    /// blocks as for all of them in one block of N times as many places. Each block adds its head,
+    /// mode and padding.
     std::int64_t runs_bytes_max() const noexcept;
 
     /// Entries into places_ and values_, one owner's after the other's.

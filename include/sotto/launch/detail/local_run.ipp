@@ -175,7 +175,7 @@ SOTTO_DECL void local_run::hear(supervision& ranks) {
         if (sent == SIGKILL)
             hurries_ = true;
         else
-            say("all ranks are told: " + name_of(sent) + "; a second signal kills them");
+            say("sending " + name_of(sent) + " to all ranks; a second signal kills them");
         send(sent);
     }
 }
@@ -199,8 +199,8 @@ SOTTO_DECL void local_run::note_endings(supervision& ranks) {
         const pid_t found = uninterrupted([&] { return ::waitpid(process.id, &status, WNOHANG); });
         if (found == 0) continue;
         if (found < 0)
-            refuse_by_system("how rank " + std::to_string(i) +
-                             " ended was told to another part of this program");
+            refuse_by_system("cannot read how rank " + std::to_string(i) +
+                             " ended: another part of this program waited for it");
         process.end = -1;
         ended_.push_back({static_cast<int>(i), status});
     }

@@ -77,8 +77,7 @@ struct apply_normalisation {
     }
 };
 
-/// What of dy comes through the rectifier: y is computed anew, which takes less time than to read
-/// it.
+/// Sets dy to 0 where the rectifier was off. It computes y again, which is faster than to read it.
 template <class Vector>
 SOTTO_INLINE void pass_rectifier(Vector& change, const Vector& value, const normalisation& how) {
     const Vector y = (value - how.mean) * how.scale + how.shift;

@@ -57,7 +57,7 @@ struct sign_bits<instruction_set::avx512> {
 /// Values that share a word of signs.
 inline constexpr std::size_t signs_in_word = 32;
 
-/// Lanes words, of which each is all ones where the value has the sign bit.
+/// Expands sign bits to words: all ones where the value is negative, else 0.
 template <int Lanes>
 SOTTO_INLINE void spread_signs(std::uint32_t signs, integers<Lanes>& to) noexcept {
     words<Lanes> up;

@@ -5,8 +5,8 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-// What a kernel calls becomes part of these functions: its body everywhere, the operations of the
-// set (operations.hpp) wherever the compiler optimises.
+// These functions inline the kernel. With optimisation they also inline the operations of the set
+// (operations.hpp).
 
 template <class Kernel, class... Arguments>
 SOTTO_AVX512 [[gnu::noinline, gnu::flatten]] auto run_avx512(
