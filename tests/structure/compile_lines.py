@@ -23,7 +23,7 @@ PROGRAMS = {
     "#include <sotto/sotto.hpp>\n": (True, 18500, 36500),
     "#include <sotto/sotto.hpp>\n#include <sotto/models.hpp>\n": (True, 19700, 39000),
     "#include <sotto/transports/tcp.hpp>\n": (False, 2200, 7900),
-    "#include <sotto/checkpoint/saved_model.hpp>\n": (True, 430, 4400),
+    "#include <sotto/checkpoint/saved_model.hpp>\n": (True, 450, 4400),
 }
 
 LINE = re.compile(r'^# \d+ "([^"]*)"')
@@ -48,9 +48,9 @@ def main(root, compiler, *flags):
     faults = 0
     for source, (alone, *bounds) in PROGRAMS.items():
         shown = " and ".join(re.findall(r"<(.*?)>", source))
-        for mode, bound in zip(("-DSOTTO_SEPARATE_COMPILATION", "-DSOTTO_HEADER_ONLY"), bounds):
-            count, paths = lines_of(root, compiler, [*flags, mode], source)
-            what = f"{shown}, {'declarations' if mode.endswith('COMPILATION') else 'all definitions'}"
+        for mode, bound in zip((["-DSOTTO_SEPARATE_COMPILATION"], []), bounds):
+            count, paths = lines_of(root, compiler, [*flags, *mode], source)
+            what = f"{shown}, {'declarations' if mode else 'all definitions'}"
             print(f"{what}: {count} lines, at most {bound}")
             if count > bound:
                 print("  a user compiles more than before: include less, or raise the bound and say why")
@@ -58,7 +58,7 @@ def main(root, compiler, *flags):
             elif count * SLACK < bound:
                 print(f"  lower the bound, to {round(count * 1.03, -2):.0f}")
                 faults += 1
-            if mode.endswith("COMPILATION"):
+            if mode:
                 ends = FORBIDDEN + THREADS if alone else FORBIDDEN
                 reached = sorted(path for path in paths if path.endswith(ends))
                 for path in reached:

@@ -29,11 +29,7 @@ SOTTO_DECL std::optional<digest> digest_of_hex(std::string_view text) noexcept {
 }
 
 SOTTO_DECL digest digest_of(byte_view all) noexcept {
-    XXH128_canonical_t canonical;
-    XXH128_canonicalFromHash(&canonical, XXH3_128bits(all.data(), all.size()));
-    digest out;
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::byte{canonical.digest[i]};
-    return out;
+    return sotto::detail::canonical_bytes(XXH3_128bits(all.data(), all.size()));
 }
 
 }  // namespace sotto::detail::checkpoint

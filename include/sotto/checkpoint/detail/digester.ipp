@@ -14,11 +14,7 @@ SOTTO_DECL digester& digester::update(byte_view piece) noexcept {
 }
 
 SOTTO_DECL digest digester::value() const noexcept {
-    XXH128_canonical_t canonical;
-    XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&state_));
-    digest out;
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::byte{canonical.digest[i]};
-    return out;
+    return sotto::detail::canonical_bytes(XXH3_128bits_digest(&state_));
 }
 
 }  // namespace sotto::detail::checkpoint

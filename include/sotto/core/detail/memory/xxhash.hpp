@@ -24,3 +24,19 @@
 #else
 #include <xxhash.h>
 #endif
+
+#include <array>
+#include <cstddef>
+
+namespace sotto::detail {
+
+/// The bytes of a hash of 128 bits as the xxHash library writes them: the highest first.
+inline std::array<std::byte, 16> canonical_bytes(XXH128_hash_t hash) noexcept {
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, hash);
+    std::array<std::byte, 16> out;
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::byte{canonical.digest[i]};
+    return out;
+}
+
+}  // namespace sotto::detail

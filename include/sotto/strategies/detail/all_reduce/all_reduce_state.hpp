@@ -52,7 +52,7 @@ public:
           compressor_(options.compressor.bind(tensors_)),
           optimizer_(options.optimizer.bind(tensors_)),
           codec_(compressor_),
-          exchange_(tensors, through, codec_, ways_of(options.collective), options.group_bytes,
+          exchange_(tensors_, through, codec_, ways_of(options.collective), options.group_bytes,
                     hosts_of(options)) {
         optimizing::follow_momentum(optimizer_, compressing::momentum(compressor_));
     }

@@ -29,7 +29,7 @@ namespace sotto::detail {
 /// compressor and optimizer. A tensor is compressed and sent as soon as its gradient is ready.
 class gradient_exchange {
 public:
-    /// `hosts`: not there without a hierarchy. The codec is borrowed.
+    /// `hosts`: not there without a hierarchy. Tensors and codec are borrowed.
     gradient_exchange(const layout& tensors, transport_ref through, message_codec& codec,
                       const exchange_ways& ways, std::int64_t group_bytes,
                       std::optional<sotto::collectives::hierarchical> hosts);
@@ -91,7 +91,6 @@ public:
     void at(const char* phase) { through_.at({.round = step_, .phase = phase}); }
 
     transport_ref through() const noexcept { return through_; }
-    const layout& tensors() const noexcept { return tensors_; }
 
 private:
     /// Of a tensor in a round. A tensor is packed from then on, also while it travels.
@@ -144,7 +143,7 @@ private:
     static std::size_t slot(const tensor& t) noexcept { return static_cast<std::size_t>(t.index); }
     tensor_lane& lane_of(const tensor& t) noexcept { return *lanes_[slot(t)]; }
 
-    layout tensors_;
+    const layout& tensors_;
     transport_ref through_;
     message_codec& codec_;
     std::optional<sotto::collectives::hierarchical> hosts_;
