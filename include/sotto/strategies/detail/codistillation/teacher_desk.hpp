@@ -10,6 +10,7 @@
 
 #include "sotto/checkpoint/detail/published_model.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/result.hpp"
 #include "sotto/strategies/detail/codistillation/label_knowledge.hpp"
 #include "sotto/strategies/detail/codistillation/taught.hpp"
 #include "sotto/strategies/detail/codistillation/teacher_standing.hpp"
