@@ -353,10 +353,12 @@ set(sotto_headers
     include/sotto/strategies/detail/parameter_server/entry_room.hpp
     include/sotto/strategies/detail/parameter_server/kept_versions.hpp
     include/sotto/strategies/detail/parameter_server/memory_of_server.hpp
+    include/sotto/strategies/detail/parameter_server/parameter_exchange.hpp
     include/sotto/strategies/detail/parameter_server/parameter_server_state.hpp
     include/sotto/strategies/detail/parameter_server/pushed_entries.hpp
     include/sotto/strategies/detail/parameter_server/pushed_gradient.hpp
     include/sotto/strategies/detail/parameter_server/served_push.hpp
+    include/sotto/strategies/detail/parameter_server/served_shard.hpp
     include/sotto/strategies/detail/parameter_server/server_link.hpp
     include/sotto/strategies/detail/parameter_server/server_roles.hpp
     include/sotto/strategies/detail/parameter_server/serving_rank.hpp
@@ -399,6 +401,7 @@ set(sotto_headers
     include/sotto/strategies/parameter_server/consistency/detail/worker_clocks.hpp
     include/sotto/strategies/parameter_server/consistency/dynamic_stale_synchronous.hpp
     include/sotto/strategies/parameter_server/consistency/stale_synchronous.hpp
+    include/sotto/strategies/parameter_server/serving.hpp
     include/sotto/strategies/random_pairs.hpp
     include/sotto/strategies/round_report.hpp
     include/sotto/strategies/server_report.hpp
@@ -803,9 +806,11 @@ set(sotto_bodies
     include/sotto/strategies/detail/parameter_server/changed_entries.ipp
     include/sotto/strategies/detail/parameter_server/kept_versions.ipp
     include/sotto/strategies/detail/parameter_server/memory_of_server.ipp
+    include/sotto/strategies/detail/parameter_server/parameter_exchange.ipp
     include/sotto/strategies/detail/parameter_server/pushed_entries.ipp
     include/sotto/strategies/detail/parameter_server/server_link.ipp
     include/sotto/strategies/detail/parameter_server/server_roles.ipp
+    include/sotto/strategies/detail/parameter_server/serving_rank.ipp
     include/sotto/strategies/detail/parameter_server/staleness_counts.ipp
     include/sotto/strategies/detail/server_memory.ipp
     include/sotto/strategies/detail/shard.ipp

@@ -28,6 +28,7 @@
 #include "sotto/strategies/detail/parameter_server/pushed_entries.hpp"
 #include "sotto/strategies/detail/parameter_server/pushed_gradient.hpp"
 #include "sotto/strategies/detail/parameter_server/served_push.hpp"
+#include "sotto/strategies/detail/parameter_server/served_shard.hpp"
 #include "sotto/strategies/detail/parameter_server/staleness_counts.hpp"
 #include "sotto/strategies/detail/shard.hpp"
 #include "sotto/strategies/detail/step_by_entries.hpp"
@@ -50,7 +51,7 @@ namespace sotto::detail {
 ///           each version in use, see kept_versions
 ///   errors  malformed; non_finite where what comes is no number: nothing of it was applied
 template <class Options>
-class shard_server {
+class shard_server final : public served_shard {
     using optimizer_options = std::remove_cvref_t<decltype(std::declval<Options>().optimizer)>;
     using consistency_options = std::remove_cvref_t<decltype(std::declval<Options>().consistency)>;
     using compensator_options = std::remove_cvref_t<decltype(std::declval<Options>().compensator)>;
@@ -98,23 +99,17 @@ public:
         }
     }
 
-    /// Before anything else: what training begins with. Only this server's part of it counts.
-    void begin(std::span<const float> parameters) {
+    void begin(std::span<const float> parameters) override {
         const auto mine = parameters.subspan(first_float_, versions_.unread().size());
         std::copy(mine.begin(), mine.end(), versions_.unread().begin());
         has_begun_ = true;
     }
-    /// Whether it has parameters.
-    bool has_begun() const noexcept { return has_begun_; }
-    /// Whether the worker is there.
-    bool is_present(int worker) const noexcept { return attendance_.has(worker); }
+    bool has_begun() const noexcept override { return has_begun_; }
+    bool is_present(int worker) const noexcept override { return attendance_.has(worker); }
+    void expect(int worker) override { attendance_.expect(worker); }
+    void begin_again() override { attendance_.begin_again(options_); }
 
-    /// Waits for this worker from now on, where the consistency waits for workers.
-    void expect(int worker) { attendance_.expect(worker); }
-    /// For another time: all begin anew.
-    void begin_again() { attendance_.begin_again(options_); }
-
-    /// Everything to be saved; `restored`, once it is what it was.
+    /// Everything to be saved.
     void visit(auto&& field) {
         field("parameters", versions_.unread());
         field("version", reinterpret_cast<std::int64_t&>(version_));  // as if it had been signed
@@ -129,8 +124,8 @@ public:
         optimizing::visit(optimizer_, within("optimizer/"));
         compensating::visit(compensator_, within("compensator/"));
     }
-    /// What it holds was read from a checkpoint.
-    void restored() {
+    void show(const field_visitor& field) override { visit(field); }
+    void restored() override {
         has_begun_ = true;
         changed_.add_all(version_);
     }
@@ -143,8 +138,7 @@ public:
         complete_rounds();  // it may be that nobody else is waited for
     }
 
-    /// A push of a worker: it begins, a gradient, or that it is done.
-    void push(int worker, byte_view content, time_point now) {
+    void push(int worker, byte_view content, time_point now) override {
         std::vector<byte_view>& messages = messages_;
         messages.resize(tensors_.tensors().size());
         const wire::push_header head = wire::read_push(content, messages).value([&] {
@@ -181,8 +175,7 @@ public:
         complete_rounds();
     }
 
-    /// The worker is gone, or `done`: then it may begin another `fit` with what is known of it.
-    void detach(int worker, bool done = false) {
+    void detach(int worker, bool done = false) override {
         entry& w = of(worker);
         if (!attendance_.detach(worker, done)) return;
         w.has_read = false;
@@ -192,17 +185,7 @@ public:
         complete_rounds();
     }
 
-    // What goes
-
-    /// A worker that waits for parameters, and may have them now; nothing if there is none. It then
-    /// has them.
-    struct answer {
-        int worker = 0;                // who may have them
-        wire::parameters_header head;  // what is said before them
-        byte_view content;             // unchanged until its next push
-    };
-    /// The next of these, as of now.
-    std::optional<answer> next_answer(time_point now) {
+    std::optional<answer> next_answer(time_point now) override {
         const auto worker = attendance_.next_to_go(now);
         if (!worker) return std::nullopt;
         entry& w = of(*worker);
@@ -222,25 +205,17 @@ public:
         return made;
     }
 
-    // What is so
-
-    /// Its part of the parameters, in order.
-    std::span<const float> own() const noexcept { return versions_.now(); }
-    /// Steps that it took, of earlier processes too.
-    std::uint64_t version() const noexcept { return version_; }
-    /// Gradients that came too late to count.
-    std::int64_t dropped() const noexcept { return dropped_; }
-    /// How late gradients were.
-    const staleness_counts& staleness() const noexcept { return counts_; }
-    /// Gradients that were taken, in order, since forget_log.
-    std::span<const served_push> log() const noexcept { return log_; }
-    void forget_log() noexcept { log_.clear(); }  // who serves for long reads it now and then
-    /// Bytes of all versions.
-    std::size_t kept_bytes() const noexcept { return versions_.memory(); }
-    const layout& tensors() const noexcept { return tensors_; }  // its own
+    std::span<const float> own() const noexcept override { return versions_.now(); }
+    std::uint64_t version() const noexcept override { return version_; }
+    std::int64_t dropped() const noexcept override { return dropped_; }
+    const staleness_counts& staleness() const noexcept override { return counts_; }
+    std::span<const served_push> log() const noexcept override { return log_; }
+    void forget_log() noexcept override { log_.clear(); }
+    std::size_t kept_bytes() const noexcept override { return versions_.memory(); }
+    const layout& tensors() const noexcept override { return tensors_; }
+    std::size_t moved() const noexcept override { return moved_; }
     /// What it holds of entries at most.
     const entry_room& room() const noexcept { return room_; }
-    std::size_t moved() const noexcept { return moved_; }  // by its last step by entries
     /// The state that decodes.
     const auto& decoder() const noexcept { return gradient_.compressor(); }
 

@@ -5,16 +5,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "sotto/checkpoint/detail/field_visitor.hpp"
 #include "sotto/checkpoint/detail/folder_owner.hpp"
+#include "sotto/checkpoint/detail/saved_fields.hpp"
 #include "sotto/strategies/parameter_server/consistency/bulk_synchronous.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
@@ -101,13 +103,13 @@ bytes gradient(std::uint64_t round, std::uint64_t read) {
 }
 
 /// The rounds of both workers in what it would save.
-template <class Server>
-std::vector<std::int64_t> saved_rounds(Server& server) {
+std::vector<std::int64_t> saved_rounds(detail::serving_rank& server) {
+    detail::saved_fields fields;
+    server.visit(detail::field_visitor(fields));
     std::vector<std::int64_t> found;
-    server.visit([&](std::string_view name, auto&& value, auto...) {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, std::int64_t>)
-            if (name.starts_with("rounds of worker ")) found.push_back(value);
-    });
+    for (const detail::saved_field& field : fields.alike)
+        if (field.name.starts_with("rounds of worker "))
+            std::memcpy(&found.emplace_back(), field.memory.data(), sizeof(std::int64_t));
     return found;
 }
 
@@ -118,7 +120,7 @@ struct served_two {
 
     handed_in t;
     layout tensors = one_number();
-    detail::serving_rank<options> server{options{.servers = {.dedicated = true}}, tensors,
+    detail::serving_rank server{options{.servers = {.dedicated = true}}, tensors,
                                          detail::shards_of(tensors, 1)[0],
                                          detail::server_roles(1, true, 0, 3), t};
 
@@ -176,7 +178,7 @@ TEST_CASE("serving_rank: it waits for its folder -> each second a sign to the ot
     const layout tensors = one_number();
     const serving saving{.dedicated = true, .checkpoints = "run"};
     using options = served_two::options;
-    detail::serving_rank<options> server{
+    detail::serving_rank server{
         options{.servers = saving},          tensors, detail::shards_of(tensors, 1)[0],
         detail::server_roles(1, true, 0, 3), t,       files};
     const float start = 0.0f;
