@@ -7,7 +7,7 @@
 #include <system_error>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "sotto/core/detail/files/line_file.hpp"
 #include "sotto/logging/detail/round_times.hpp"

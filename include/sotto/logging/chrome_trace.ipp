@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "sotto/core/clock.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/files/absolute_path.hpp"

@@ -2,12 +2,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "sotto/core/detail/files/line_file.hpp"
 #include "sotto/logging/detail/recent_rounds.hpp"
@@ -166,9 +167,9 @@ private:
     bool was_there_ = false;  // the file, before this object
     bool writes_ = false;
     bool begun_ = false;
-    bool is_lost_ = false;         // what had been written
-    bool lacks_run_line_ = false;  // the file that took the place of one that was lost
-    object first_line_;            // of this `fit`
+    bool is_lost_ = false;                // what had been written
+    bool lacks_run_line_ = false;         // the file that took the place of one that was lost
+    std::shared_ptr<object> first_line_;  // of this `fit`; never null
     std::int64_t last_step_ = 0;
     std::int64_t skipped_ = 0;  // lines since the last one that was written
     std::string skipped_because_;

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/files/absolute_path.hpp"
 #include "sotto/core/detail/files/file_kind.hpp"
@@ -24,7 +26,8 @@ namespace sotto {
 SOTTO_DECL json_lines::json_lines(const std::filesystem::path& path, options chosen)
     : file_(detail::required_path("json_lines", path)),
       options_(chosen),
-      complaint_(chosen.on_failure) {
+      complaint_(chosen.on_failure),
+      first_line_(std::make_shared<object>()) {
     require_option("json_lines", "every_steps", chosen.every_steps, detail::allowed::at_least(1));
     std::error_code ignored;
     was_there_ = std::filesystem::exists(file_.path(), ignored);
@@ -67,9 +70,9 @@ SOTTO_DECL void json_lines::on_begin(const run_info& info) {
         line["model_ranks"] = info.model_ranks;
     }
     if (info.mixing) line["mixing"] = detail::fields_of_graph(*info.mixing);
-    first_line_ = std::move(line);
+    *first_line_ = std::move(line);
     last_step_ = info.steps_before + info.steps_at_servers;
-    const std::error_code reason = put(first_line_, last_step_);
+    const std::error_code reason = put(*first_line_, last_step_);
     if (reason) fail("written", reason);
 }
 
@@ -231,10 +234,10 @@ SOTTO_DECL std::error_code json_lines::put(const object& line, std::int64_t befo
         taught_.forget();
         lacks_run_line_ = true;
     }
-    first_line_["step"] = before;
-    if (const std::error_code again = file_.write(detail::json_text(first_line_))) return again;
+    (*first_line_)["step"] = before;
+    if (const std::error_code again = file_.write(detail::json_text(*first_line_))) return again;
     lacks_run_line_ = false;
-    return &line == &first_line_ ? std::error_code() : put_behind_skipped(line);
+    return &line == first_line_.get() ? std::error_code() : put_behind_skipped(line);
 }
 
 SOTTO_DECL std::error_code json_lines::put_behind_skipped(const object& line) {

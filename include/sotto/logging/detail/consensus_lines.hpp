@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "sotto/strategies/consensus_report.hpp"
 #include "sotto/topologies/detail/mixing_graph.hpp"

@@ -2,6 +2,8 @@
 
 #include "sotto/logging/detail/consensus_lines.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/memory/finite.hpp"
 

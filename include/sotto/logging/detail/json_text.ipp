@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/memory/finite.hpp"
 #include "sotto/core/printable.hpp"

@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "sotto/strategies/detail/rank_loss.hpp"
 #include "sotto/strategies/detail/server_memory.hpp"

@@ -2,6 +2,8 @@
 
 #include "sotto/logging/detail/server_lines.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "sotto/core/config.hpp"
 
 namespace sotto::detail {

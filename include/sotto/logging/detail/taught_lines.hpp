@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "sotto/strategies/detail/codistillation/teacher_standing.hpp"
 #include "sotto/strategies/round_report.hpp"

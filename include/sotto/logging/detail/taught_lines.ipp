@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "sotto/core/clock.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/memory/finite.hpp"

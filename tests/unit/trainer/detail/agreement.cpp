@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 
+#include "sotto/core/detail/memory/difference.hpp"
 #include "sotto/transports/run_in_process.hpp"
 
 using namespace sotto;
