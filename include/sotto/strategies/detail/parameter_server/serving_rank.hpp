@@ -51,13 +51,13 @@ class serving_rank {
 public:
     /// What it serves, and what is known of that without its type.
     struct served {
-        std::unique_ptr<served_shard> part;
-        server_memory memory;
+        std::unique_ptr<served_shard> part{};
+        server_memory memory{};
         std::int64_t push_bytes_max = 0;  // the longest push to it
         bool compares = false;            // its compensator asks for what workers have read
         bool can_be_saved = true;         // all of its optimizer
-        std::string description;          // of the strategy, in what it saves and records
-        std::string with_tensors;         // and of all tensors
+        std::string description{};        // of the strategy, in what it saves and records
+        std::string with_tensors{};       // and of all tensors
     };
 
     /// Serves this part of the tensors. `files`: by which it saves what it holds.
