@@ -11,6 +11,8 @@
 #include <system_error>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "sotto/compressors/chunked_top_k.hpp"
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/compressors/ef21.hpp"
