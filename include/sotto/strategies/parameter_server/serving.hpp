@@ -21,16 +21,17 @@ struct serving {
     bool survives = false;
     double patience = 60.0;  // seconds; see survives
     /// Where each server saves what it holds, in a folder of its own and every so many of its
-    /// steps, and begins where there is something; empty: nowhere, and one that comes again begins
-    /// anew.
+    /// steps, and from which it continues. Empty: a server saves nothing, and one that comes again
+    /// begins from the start.
     std::filesystem::path checkpoints{};
     std::int64_t every = 1000;  // steps of a server from one checkpoint to the next
     std::string job{};          // that owns these folders, see checkpoints::options::job
-    /// A file in which each server writes in what order it was told what and whom it answered, and
-    /// one whose order it follows: the same run then ends in the same parameters, bit for bit. See
-    /// arrival_order. Empty: neither. A file that is there is written anew; where a server may come
-    /// again, each process of it has a file: PATH, PATH.2 and so on, each from the version at which
-    /// the server then stood. One file, or another server's, cannot be both: see shared_arrivals.
+    /// `record_arrivals`: a file in which each server records the order of pushes and answers.
+    /// `replay_arrivals`: a file whose order it follows: the same run then ends in the same
+    /// parameters, bit for bit. Empty: neither. An existing file is overwritten. If a server can
+    /// come again, each of its processes has a file: PATH, PATH.2 and so on, each from the
+    /// version that the server then had. One file, or another server's,
+    /// cannot be both: see shared_arrivals.
     std::filesystem::path record_arrivals{};
     std::filesystem::path replay_arrivals{};  // see record_arrivals
 

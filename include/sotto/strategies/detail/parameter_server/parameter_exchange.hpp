@@ -47,7 +47,6 @@ public:
     void serve_by(std::unique_ptr<serving_rank> serving);
 
     transport_ref through() const noexcept { return through_; }
-    const server_roles& roles() const noexcept { return roles_; }
 
     /// See strategy.
     bool introduce(const std::string& configuration);
@@ -56,7 +55,6 @@ public:
     std::int64_t begin(std::span<float> parameters);
 
     /// Serves until all ranks are done; then all hold the same parameters.
-    ///   errors  invalid_option: no rank had any examples, so that no server took a step
     void finish(std::span<float> parameters);
     /// Whether some rank has trained, as far as this one knows after `finish`.
     bool has_trained() const noexcept;
@@ -88,7 +86,7 @@ public:
     bool servers_forget() const noexcept { return forgets_; }
 
 private:
-    /// How long a server may be away; 0 where nobody may.
+    /// How long a worker waits for a lost server; 0 where a loss ends the job.
     duration survive(const serving& servers);
 
     void catch_up() noexcept;
@@ -123,7 +121,6 @@ private:
     void hear_of_changes();
 
     layout tensors_;
-    layout worked_;
     transport_ref through_;
     remarks says_;
     server_roles roles_;

@@ -20,13 +20,12 @@ SOTTO_DECL parameter_exchange::parameter_exchange(const layout& tensors, const l
                                                   message_codec& codec, const serving& how,
                                                   double remembered)
     : tensors_(tensors),
-      worked_(worked),
       through_(through),
       says_(remarks::of(through)),
       roles_(roles),
       codec_(codec),
       shards_(shards_of(tensors_, roles_.servers())),
-      gradient_(static_cast<std::size_t>(worked_.size())),
+      gradient_(static_cast<std::size_t>(worked.size())),
       read_(static_cast<std::size_t>(tensors.size())),
       tensor_bytes_(tensors.tensors().size()),
       remembered_(remembered) {
@@ -231,7 +230,8 @@ SOTTO_DECL void parameter_exchange::note_lost(int server, std::int64_t rounds) {
     if (went != losses_.rend())
         went->rounds += rounds;
     else
-        losses_.push_back({.rank = server, .cause = "it began anew", .rounds = rounds});
+        losses_.push_back(
+            {.rank = server, .cause = "it started again without all it had", .rounds = rounds});
 }
 
 SOTTO_DECL void parameter_exchange::hear_of_changes() {

@@ -207,7 +207,7 @@ SOTTO_DECL void serving_rank::take_in(int rank, byte_view content, time_point no
     const bool is_done = head.kind == wire::push_kind::done;
     const bool begins = wire::begins(head.kind);
     if (const int worker = roles_.worker_of(rank); worker >= 0) {
-        // Of a process that went meanwhile: nobody waits for what comes of it.
+        // It was sent by a process that has ended since: its answer would reach no one.
         if (survives_ && !begins && !server_->is_present(worker)) return;
         push(worker, content, now);
         if (begins) count_lost(worker, head);
