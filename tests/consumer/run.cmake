@@ -3,8 +3,8 @@
 file(REMOVE_RECURSE "${binary}")
 execute_process(
     COMMAND "${CMAKE_COMMAND}" -S "${source}" -B "${binary}" -G "${generator}"
-        "-DCMAKE_BUILD_TYPE=${build_type}" "-DCMAKE_CXX_COMPILER=${compiler}"
-        "-DCMAKE_CXX_FLAGS_DEBUG=-O0"  # without -g: nobody debugs this
+        "-DCMAKE_BUILD_TYPE=Debug" "-DCMAKE_CXX_COMPILER=${compiler}"
+        "-DCMAKE_CXX_FLAGS_DEBUG=-O0"  # without -g: it is not debugged
         "-DCMAKE_CXX_COMPILER_LAUNCHER=${launcher}" "-DCMAKE_PREFIX_PATH=${prefix}"
         "-DSOTTO_SOURCE_DIR=${sotto}" "-DCONSUMER_COMPONENTS=${components}"
     COMMAND_ERROR_IS_FATAL ANY)

@@ -7,8 +7,9 @@ if(NOT consumer_of_all)
 endif()
 set(consumer_sources "${common}/main.cpp" "${common}/strict.cpp" "${common}/wide.cpp")
 
+# Some warnings are those of an optimiser.
 set_source_files_properties("${common}/strict.cpp" PROPERTIES
-    COMPILE_OPTIONS "-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow;-Werror")
+    COMPILE_OPTIONS "-O2;-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow;-Werror")
 
 include(CheckCXXCompilerFlag)
 check_cxx_compiler_flag(-march=x86-64-v3 HAS_X86_64_V3)
