@@ -2,6 +2,7 @@
 
 # What sotto::sotto has.
 set(sotto_headers
+    include/sotto/checkpoint/detail/architecture.hpp
     include/sotto/checkpoint/detail/digest.hpp
     include/sotto/checkpoint/detail/digester.hpp
     include/sotto/checkpoint/detail/disk.hpp
@@ -18,6 +19,7 @@ set(sotto_headers
     include/sotto/checkpoint/detail/job_name.hpp
     include/sotto/checkpoint/detail/json_cursor.hpp
     include/sotto/checkpoint/detail/model_file.hpp
+    include/sotto/checkpoint/detail/model_values.hpp
     include/sotto/checkpoint/detail/own_state.hpp
     include/sotto/checkpoint/detail/parse_header.hpp
     include/sotto/checkpoint/detail/posix_files.hpp
@@ -496,6 +498,7 @@ set(sotto_headers
     include/sotto/transports/detail/tcp/tcp_listener.hpp
     include/sotto/transports/detail/tcp/tcp_opening.hpp
     include/sotto/transports/detail/tcp/tcp_peer_user.hpp
+    include/sotto/transports/detail/tcp/tcp_rank.hpp
     include/sotto/transports/detail/tcp/tcp_rendezvous.hpp
     include/sotto/transports/detail/tcp/tcp_resolver.hpp
     include/sotto/transports/detail/tcp/tcp_security.hpp
@@ -560,6 +563,7 @@ set(sotto_headers
 
 # Definitions that these headers include at their end, or sotto::compiled compiles.
 set(sotto_bodies
+    include/sotto/checkpoint/detail/architecture.ipp
     include/sotto/checkpoint/detail/digest.ipp
     include/sotto/checkpoint/detail/digester.ipp
     include/sotto/checkpoint/detail/disk.ipp
@@ -929,6 +933,7 @@ set(sotto_tcp_bodies
     include/sotto/transports/detail/tcp/tcp_listener.ipp
     include/sotto/transports/detail/tcp/tcp_opening.ipp
     include/sotto/transports/detail/tcp/tcp_peer_user.ipp
+    include/sotto/transports/detail/tcp/tcp_rank.ipp
     include/sotto/transports/detail/tcp/tcp_rendezvous.ipp
     include/sotto/transports/detail/tcp/tcp_resolver.ipp
     include/sotto/transports/detail/tcp/tcp_socket.ipp
@@ -1049,10 +1054,12 @@ set(sotto_models_bodies
 
 # With sotto::tls.
 set(sotto_tls_headers
+    include/sotto/transports/detail/tls/tls_session.hpp
     include/sotto/transports/tcp_tls.hpp)
 
 # For sotto::compiled_tls.
 set(sotto_tls_bodies
+    include/sotto/transports/detail/tls/tls_session.ipp
     include/sotto/transports/tcp_tls.ipp)
 
 # With sotto::mpi.

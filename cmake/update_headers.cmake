@@ -8,7 +8,7 @@ cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH root)
 
 set(of_models "^include/sotto/(models\\.hpp|(nn|models|data)/)")
 set(of_tcp "^include/sotto/transports/(detail/tcp/.*|tcp)\\.ipp$")
-set(of_tls "^include/sotto/transports/tcp_tls\\.[hi]pp$")
+set(of_tls "^include/sotto/transports/(detail/tls/.*|tcp_tls)\\.[hi]pp$")
 set(of_mpi "^include/sotto/transports/(detail/mpi/)?mpi(_session|_library)?\\.[hi]pp$")
 set(of_torch "^include/sotto/adapters/")
 set(of_src "^include/sotto/src(_[a-z]+)?\\.hpp$")

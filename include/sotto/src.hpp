@@ -9,6 +9,7 @@
 #error "sotto/src.hpp is for programs that are compiled with -D SOTTO_SEPARATE_COMPILATION"
 #endif
 
+#include "sotto/checkpoint/detail/architecture.ipp"
 #include "sotto/checkpoint/detail/digest.ipp"
 #include "sotto/checkpoint/detail/digester.ipp"
 #include "sotto/checkpoint/detail/disk.ipp"

@@ -21,6 +21,7 @@
 #include "sotto/transports/detail/tcp/tcp_listener.ipp"
 #include "sotto/transports/detail/tcp/tcp_opening.ipp"
 #include "sotto/transports/detail/tcp/tcp_peer_user.ipp"
+#include "sotto/transports/detail/tcp/tcp_rank.ipp"
 #include "sotto/transports/detail/tcp/tcp_rendezvous.ipp"
 #include "sotto/transports/detail/tcp/tcp_resolver.ipp"
 #include "sotto/transports/detail/tcp/tcp_socket.ipp"

@@ -9,4 +9,5 @@
 #error "sotto/src_tls.hpp is for programs that are compiled with -D SOTTO_SEPARATE_COMPILATION"
 #endif
 
+#include "sotto/transports/detail/tls/tls_session.ipp"
 #include "sotto/transports/tcp_tls.ipp"

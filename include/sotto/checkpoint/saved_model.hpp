@@ -1,16 +1,15 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 
-#include "sotto/checkpoint/detail/model_file.hpp"
+#include "sotto/checkpoint/detail/model_values.hpp"
 #include "sotto/core/layout.hpp"
 
 namespace sotto {
 
 /// What was learnt, out of a file. What kinds tensors are of is in none: here they are all weights.
 struct saved_model : detail::checkpoint::model_values {
-    std::filesystem::path file{};  // where it was
+    std::string file{};  // where it was
 
     /// Names, shapes and places of the parameters. If another program wrote the file, all its
     /// tensors, buffers too.
@@ -56,15 +55,15 @@ private:
 /// Reads what save_model wrote; also a checkpoint of ranks that have the same parameters, a
 /// published model, and any safetensors file that another program wrote.
 ///   errors  as checkpoint::read_model_file
-saved_model load_model(const std::filesystem::path& path);
+saved_model load_model(const std::string& path);
 /// The same for a model with these parameters and buffers. Of a file that another program wrote,
 /// tensors that the model does not have are left out.
 ///   errors  as saved_model::selected, too
-saved_model load_model(const std::filesystem::path& path, const layout& expected,
+saved_model load_model(const std::string& path, const layout& expected,
                        const layout& expected_buffers);
 /// The same for a model with these parameters; nothing is required of buffers.
 ///   errors  as saved_model::require, too
-saved_model load_model(const std::filesystem::path& path, const layout& expected);
+saved_model load_model(const std::string& path, const layout& expected);
 
 }  // namespace sotto
 

@@ -10,6 +10,7 @@
 
 #include "sotto/checkpoint/detail/digest.hpp"
 #include "sotto/checkpoint/detail/file_header.hpp"
+#include "sotto/checkpoint/detail/model_file.hpp"
 #include "sotto/checkpoint/detail/read_model_file.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/text/number_text.hpp"
@@ -38,8 +39,8 @@ SOTTO_DECL void saved_model::require_finite() const {
         const std::int64_t at = detail::kernels::first_non_finite(values);
         if (at < 0) continue;
         throw error(errc::malformed,
-                    "'" + file.string() + "': tensor '" + t.name + "', element " +
-                        std::to_string(at) + ", is " +
+                    "'" + file + "': tensor '" + t.name + "', element " + std::to_string(at) +
+                        ", is " +
                         sotto::detail::general_text(values[static_cast<std::size_t>(at)], 9) +
                         "; training begins with finite values");
     }
@@ -64,7 +65,7 @@ SOTTO_DECL saved_model saved_model::fitted_to(const layout& expected,
     if (by_name)
         for (const tensor& t : tensors())
             if (!expected.find(t.name) && !expected_buffers.find(t.name))
-                throw mismatch("'" + file.string() + "' is of another model: tensor '" + t.name +
+                throw mismatch("'" + file + "' is of another model: tensor '" + t.name +
                                "' of shape " + detail::checkpoint::shown_shape(t.shape) +
                                " is in the file and not in the model; load_model with the "
                                "model's layout leaves out such tensors");
@@ -108,22 +109,22 @@ SOTTO_DECL void saved_model::require_by_name(const std::string& what,
                 ? "values of " + std::string(detail::checkpoint::name_of(other->second)) +
                       ", which are none of F32, F16, BF16 and F64"
                 : "no tensor of that name";
-        throw mismatch("'" + file.string() + "' is of another model: " + what + " '" + t.name +
+        throw mismatch("'" + file + "' is of another model: " + what + " '" + t.name +
                        "': expected shape " + detail::checkpoint::shown_shape(t.shape) +
                        ", found " + found);
     }
 }
 
-SOTTO_DECL saved_model load_model(const std::filesystem::path& path) {
+SOTTO_DECL saved_model load_model(const std::string& path) {
     return {detail::checkpoint::read_model_file(path), path};
 }
 
-SOTTO_DECL saved_model load_model(const std::filesystem::path& path, const layout& expected,
+SOTTO_DECL saved_model load_model(const std::string& path, const layout& expected,
                                   const layout& expected_buffers) {
     return load_model(path).selected(expected, expected_buffers);
 }
 
-SOTTO_DECL saved_model load_model(const std::filesystem::path& path, const layout& expected) {
+SOTTO_DECL saved_model load_model(const std::string& path, const layout& expected) {
     saved_model learnt = load_model(path);
     if (learnt.by_name) return std::move(learnt).selected(expected, {});
     learnt.require(expected);

@@ -1,38 +1,31 @@
 #pragma once
 
-#include <poll.h>
-
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
-#include "sotto/core/deadline.hpp"
-#include "sotto/core/detail/processes/owner_process.hpp"
-#include "sotto/core/detail/processes/unwinding.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/placement.hpp"
 #include "sotto/transports/detail/messaging/ballot_transport.hpp"
 #include "sotto/transports/detail/messaging/membership.hpp"
-#include "sotto/transports/detail/messaging/message_exchange.hpp"
-#include "sotto/transports/detail/tcp/tcp_connections.hpp"
-#include "sotto/transports/detail/tcp/tcp_control.hpp"
-#include "sotto/transports/detail/tcp/tcp_gathering.hpp"
-#include "sotto/transports/detail/tcp/tcp_join.hpp"
-#include "sotto/transports/detail/tcp/tcp_links.hpp"
 #include "sotto/transports/tcp_options.hpp"
 #include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
+
+namespace sotto::detail::net {
+
+// Boost.Asio, which takes seconds to compile, stays behind these.
+class tcp_gathering;
+class tcp_join;
+class tcp_rank;
+
+}  // namespace sotto::detail::net
 
 namespace sotto {
 
@@ -51,8 +44,6 @@ namespace sotto {
 ///   errors  as in_process; a send may complete before it is received, so that what fails at the
 ///           receiver is told to a later call
 class tcp {
-    using transfer = detail::net::transfer;
-
 public:
     /// See transport.
     using ballot = detail::net::membership::ballot;
@@ -70,6 +61,9 @@ public:
     public:
         /// Opens the port, or begins to.
         explicit meeting(const tcp_options& options);
+        meeting(meeting&&) noexcept;
+        meeting& operator=(meeting&&) noexcept;
+        ~meeting();
 
         /// Which port it is.
         std::uint16_t port();
@@ -93,8 +87,8 @@ public:
     /// parent's.
     ~tcp();
 
-    int rank() const noexcept { return options_.rank; }
-    int size() const noexcept { return options_.size; }
+    int rank() const noexcept { return rank_; }
+    int size() const noexcept { return size_; }
 
     request send(int to, tag label, byte_view out);
 
@@ -104,11 +98,11 @@ public:
 
     completion wait(request r);
 
-    std::uint64_t activity() const noexcept { return exchange_.activity() + control_.news(); }
+    std::uint64_t activity() const noexcept;
 
     void await(std::uint64_t seen);
 
-    bool agree(bool vote) { return agree(*everyone_, vote); }
+    bool agree(bool vote);
 
     /// The vote of some ranks (ascending; this one among them), as atomic as that of all: for
     /// groups.
@@ -126,116 +120,18 @@ public:
     void tolerate();
     std::optional<rank_change> next_change();
 
-    void at(peer_failure::occasion now) noexcept { occasion_ = now; }
-    void reserve(std::int64_t count) { exchange_.reserve(count); }
+    void at(peer_failure::occasion now) noexcept;
+    void reserve(std::int64_t count);
     time_point now() const noexcept { return std::chrono::steady_clock::now(); }
     void charge(work) const noexcept {}
-    traffic counters() const noexcept { return exchange_.counters(); }
+    traffic counters() const noexcept;
 
 private:
-    static constexpr const char* left_cause = "it left: it is done";
+    explicit tcp(std::unique_ptr<detail::net::tcp_rank> does);
 
-    tcp(const tcp_options& options, detail::net::tcp_connections connections,
-        std::unique_ptr<detail::net::tcp_gathering> gathering);
-
-    static detail::net::membership membership_of(const tcp_options& options,
-                                                 const detail::net::tcp_connections& of);
-
-    void connect(int peer, std::uint64_t incarnation);
-
-    /// In a child of fork(): no other rank notices.
-    void leave_to_parent() noexcept { withdrawn_ = true; }
-
-    static bool under_way(const transfer& t) noexcept;
-
-    void begin();
-
-    void require_here(int peer) const;
-
-    /// While ranks may come and go: ends what is under way with those that went. Nothing comes from
-    /// one that is there anew before the user has heard of it.
-    void let_go();
-    void let_go_of(int peer);
-
-    completion finish(transfer& t);
-
-    void accuse(int peer, const std::string& cause, errc code = errc::peer_failed);
-
-    /// Throws if a transfer that is under way can never complete because its peer is done.
-    void require_possible(const transfer& t);
-
-    /// Moves bytes until `done`; throws at the deadline, or when a rank failed. `votes`: these are
-    /// waited for, and that is decided even if a rank failed, one that is late at the deadline
-    /// included: who gave up by its own clock might miss what the others have seen complete. For
-    /// that there is as much time again, and 10 s at least.
-    template <class Done, class Whom, class Describe, class Check>
-    void block(Done done, Whom whom, Describe describe_it, Check check,
-               const ballot* votes = nullptr) {
-        const bool settles = votes != nullptr;
-        if (links_.move_until(done)) return;
-        const time_point started = now();
-        deadline limit(started, options_.timeout);
-        bool slept = false;
-        for (bool late = false; true;) {
-            if (control_.failed() && !settles) raise();
-            control_.say_noted();
-            let_go();
-            if (done()) break;
-            check();
-            const time_point present = now();
-            if (limit.passed(present)) {
-                if (tolerates_) {
-                    limit = deadline(present, options_.timeout);
-                    give_up(whom(), describe_it());
-                    continue;
-                }
-                if (!control_.failed()) be_late(whom(), describe_it());
-                if (!settles || std::exchange(late, true)) raise();
-                limit = deadline(present, (std::max<duration>)(options_.timeout, settling));
-            }
-            const bool sleeps = present - started > patience;
-            if (sleeps && links_.halted() && links_.move_until(done, detail::net::keeps_all)) break;
-            if (sleeps) {
-                control_.wait_for(whom());
-                slept = true;
-                waits_.clear();
-                if (votes) control_.add_waits_for(*votes, waits_);
-                links_.sleep(limit.next_look() - present, woken_, waits_);
-            } else {
-                std::this_thread::yield();
-            }
-            if (links_.move_until(done)) break;
-        }
-        if (slept) control_.wait_for(detail::net::waits_for_nobody);
-    }
-
-    /// The same while ranks may come and go: the rank that is waited for is gone.
-    void give_up(int peer, const std::string& what);
-
-    void be_late(int peer, const std::string& what);
-
-    std::string waited_in_vain(const std::string& what) const;
-
-    [[noreturn]] void raise();
-
-    static constexpr duration patience = std::chrono::microseconds(50);
-    static constexpr duration settling = std::chrono::seconds(10);
-
-    tcp_options options_;
-    std::uint64_t incarnation_;
-    detail::net::message_exchange exchange_;
-    detail::net::wake_up woken_;
-    detail::net::tcp_control control_;
-    detail::net::tcp_links links_;
-    ballot* everyone_ = nullptr;
-    bool withdrawn_ = false;
-    bool tolerates_ = false;
-    std::uint64_t heard_ = 0;                               // of the membership's news
-    std::deque<detail::net::tcp_control::change> changes_;  // that the user has not heard of
-    std::vector<pollfd> waits_;
-    detail::unwinding unwinding_;
-    detail::owner_process owner_;
-    peer_failure::occasion occasion_;
+    int rank_;
+    int size_;
+    std::unique_ptr<detail::net::tcp_rank> does_;
 };
 
 static_assert(detail::ballot_transport<tcp> && tolerant_transport<tcp>);

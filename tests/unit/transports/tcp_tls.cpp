@@ -25,6 +25,7 @@
 
 #include "sotto/core/deadline.hpp"
 #include "sotto/core/random.hpp"
+#include "sotto/transports/detail/tls/tls_session.hpp"
 #include "sotto/transports/tcp.hpp"
 #include "support/folders.hpp"
 #include "support/listener.hpp"

@@ -4,27 +4,13 @@
 #include <filesystem>
 #include <span>
 #include <string>
-#include <utility>
-#include <vector>
 
+#include "sotto/checkpoint/detail/architecture.hpp"
 #include "sotto/checkpoint/detail/digest.hpp"
 #include "sotto/checkpoint/detail/disk.hpp"
-#include "sotto/checkpoint/detail/file_header.hpp"
-#include "sotto/checkpoint/detail/published_model.hpp"
 #include "sotto/core/layout.hpp"
 
 namespace sotto::detail::checkpoint {
-
-/// All that a model has learnt.
-struct model_values {
-    architecture kind{};              // names and shapes
-    std::vector<float> parameters{};  // as kind.parameters names them
-    std::vector<float> buffers{};     // as kind.buffers names them; none of a model without
-    /// Of a file that another program wrote: all tensors are among the parameters, buffers too, in
-    /// the order of the file.
-    bool by_name = false;
-    std::vector<std::pair<std::string, dtype>> other_types{};  // tensors of the file that are none
-};
 
 /// The digest of names and shapes, then of all values.
 digest digest_of_model(const architecture& kind, std::span<const float> parameters,

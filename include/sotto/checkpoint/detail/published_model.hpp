@@ -8,22 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "sotto/checkpoint/detail/architecture.hpp"
 #include "sotto/checkpoint/detail/digest.hpp"
 #include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/core/layout.hpp"
 
 namespace sotto::detail::checkpoint {
-
-/// What a model consists of, so that one may stand for another: names and shapes of its parameters
-/// and of what it keeps besides, and whatever else its maker says of it.
-struct architecture {
-    layout parameters, buffers;  // names, shapes and places
-    std::string description{};   // of what names and shapes do not say: activations, classes
-
-    /// Two that differ in anything have different ones.
-    digest identity() const;
-};
 
 /// How another group's model did, lately, on the data of the group that publishes.
 struct judgement {

@@ -49,19 +49,6 @@ auto use_newest(const disk& files, const std::filesystem::path& folder, std::int
     return found;
 }
 
-SOTTO_DECL digest architecture::identity() const {
-    std::string text = description;
-    for (const layout* tensors : {&parameters, &buffers}) {
-        text += '\f';
-        for (const tensor& t : *tensors) {
-            text.append(t.name);
-            for (const std::int64_t extent : t.shape) (text += ' ') += std::to_string(extent);
-            text += '\n';
-        }
-    }
-    return digest_of(std::as_bytes(std::span(text)));
-}
-
 SOTTO_DECL std::optional<std::vector<judgement>> read_judgements(std::string_view text) {
     std::vector<judgement> all;
     while (!text.empty()) {

@@ -14,6 +14,7 @@
 #include "sotto/checkpoint/detail/file_header.hpp"
 #include "sotto/checkpoint/detail/file_system.hpp"
 #include "sotto/checkpoint/detail/model_file.hpp"
+#include "sotto/checkpoint/detail/model_values.hpp"
 #include "sotto/checkpoint/detail/posix_files.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/layout.hpp"

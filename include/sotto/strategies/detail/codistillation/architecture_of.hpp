@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "sotto/checkpoint/detail/published_model.hpp"
+#include "sotto/checkpoint/detail/architecture.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/models/gradient_source.hpp"
 

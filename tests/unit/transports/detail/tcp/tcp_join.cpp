@@ -1,4 +1,3 @@
-#include "sotto/transports/detail/messaging/handshake.hpp"
 #include "sotto/transports/detail/tcp/tcp_join.hpp"
 
 #include <doctest/doctest.h>
@@ -27,9 +26,11 @@
 #include <thread>
 #include <vector>
 
-#include "sotto/transports/tcp.hpp"
+#include "sotto/transports/detail/messaging/handshake.hpp"
+#include "sotto/transports/detail/tcp/tcp_address.hpp"
 #include "sotto/transports/detail/tcp/tcp_context.hpp"
 #include "sotto/transports/detail/tcp/tcp_gathering.hpp"
+#include "sotto/transports/tcp.hpp"
 #include "support/listener.hpp"
 #include "support/over_tcp.hpp"
 #include "support/processes.hpp"
