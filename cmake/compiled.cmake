@@ -1,16 +1,16 @@
 # Static libraries of what would otherwise be compiled in every unit of a program: sotto::compiled, and
 # sotto::compiled_<part> for parts. Who links one gets declarations alone, and needs no other target.
 
-# Folders whose bodies include much of the same are one source: several, to share them out among processors, but not
-# one for each folder, which would take half as long again.
+# Folders that include much of the same are compiled as one source. A source for each folder would take half as long again, and
+# one for all could not be shared among processors.
 set(sotto_sources kernels nn policies transports strategies report)
 set(sotto_source_of_transports transports)
 set(sotto_source_of_strategies strategies trainer checkpoint)
 set(sotto_source_of_report report logging)
 set(sotto_source_of_kernels kernels)
 set(sotto_source_of_nn nn)
-# Loops over weights are there: our own builds may optimise the others less.
-set(sotto_sources_of_loops kernels nn)
+# These have loops over weights and messages. Our own builds may optimise the others less.
+set(sotto_sources_of_loops kernels nn policies)
 
 # sotto_compile(<name> <its headers' target> <list variable of bodies>...)
 function(sotto_compile name headers)

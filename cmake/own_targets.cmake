@@ -12,8 +12,8 @@ else()
 endif()
 # What would take longer to run, unoptimised, than a quick build then takes less to compile.
 set(sotto_needs_speed "^(system_.*|mpi_.*|example_(character_language_model|quickstart|residual_network))$")
-set(SOTTO_LIBRARY_OPTIONS "" CACHE STRING "Compile options of the static libraries, after all others")
-set(SOTTO_LOOP_OPTIONS "" CACHE STRING "And after these, of their sources that hold loops over weights")
+set(SOTTO_LIBRARY_OPTIONS "" CACHE STRING "More compile options of sotto::compiled and its parts")
+set(SOTTO_LOOP_OPTIONS "" CACHE STRING "More compile options of their sources that have loops over weights, after all others")
 include("${CMAKE_CURRENT_LIST_DIR}/together.cmake")
 set(SOTTO_SANITIZE "" CACHE STRING "Sanitizers of our tests: address,undefined or thread")
 

@@ -2,7 +2,7 @@
 # tests/torch.sh
 # What needs LibTorch, with Debian's, by g++: the adapter's headers, its tests, misuse that must not
 # compile, the examples, and its benchmarks, which are only compiled. LibTorch is large, so that
-# tests/run.sh, which does all of this where LibTorch is there, does not install it.
+# tests/run.sh gcc, which does all of this where LibTorch is there, does not install it.
 #   SOTTO_INSTALL=no   installs nothing
 #   SOTTO_JOBS         compilers and tests side by side; by default one for each processor
 set -euo pipefail

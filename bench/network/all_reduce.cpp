@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "join.hpp"
 #include "sotto/collectives/detail/all_gather_v.hpp"

@@ -135,8 +135,11 @@ FNR == 1 {
     sub(/\/\/.*/, "", code)
 }
 
-code ~ /<boost\/|<asio|boost::|asio::/ && file !~ "^include/sotto/transports/(detail/tcp/)?tcp" {
-    report(FNR, "names Boost or Asio, which belong in transports/tcp*")
+code ~ /<boost\/|<asio|boost::|asio::/ && file !~ "^include/sotto/transports/detail/tcp/" {
+    report(FNR, "names Boost or Asio, which belong in transports/detail/tcp/")
+}
+code ~ /<openssl\/|(^|[^A-Za-z0-9_])(SSL|BIO|EVP|ERR|OPENSSL)_/ && file !~ "^include/sotto/transports/detail/tls/" {
+    report(FNR, "names OpenSSL, which belongs in transports/detail/tls/")
 }
 code ~ /<mpi\.h>|(^|[^A-Za-z0-9_])MPI_/ && file !~ /^include\/sotto\/transports\/(detail\/mpi\/)?mpi(_session|_library)?[.][hi]pp$/ {
     report(FNR, "names MPI, which belongs in transports/mpi.hpp")

@@ -56,13 +56,17 @@ bites '2: includes "b.hpp"; ours are written "sotto/folder/file.hpp"' \
     include/sotto/core/a.hpp <<'CPP'
 #include "b.hpp"
 CPP
-bites '2: names Boost or Asio, which belong in transports/tcp*' \
+bites '2: names Boost or Asio, which belong in transports/detail/tcp/' \
     include/sotto/transports/in_process.hpp <<'CPP'
 #include <boost/asio/ip/tcp.hpp>
 CPP
-bites '2: names Boost or Asio, which belong in transports/tcp*' \
+bites '2: names Boost or Asio, which belong in transports/detail/tcp/' \
     include/sotto/launch/a.hpp <<'CPP'
 namespace asio_alias = boost::asio;
+CPP
+bites '2: names OpenSSL, which belongs in transports/detail/tls/' \
+    include/sotto/transports/tcp_tls.hpp <<'CPP'
+#include <openssl/ssl.h>
 CPP
 bites '2: names MPI, which belongs in transports/mpi.hpp' \
     include/sotto/collectives/a.hpp <<'CPP'
@@ -145,7 +149,7 @@ check && failures=$((failures + 1)) && echo 'a stray file at the top level was a
 rm -rf "$scratch/tree" && mkdir "$scratch/tree"
 check && failures=$((failures + 1)) && echo 'an empty tree was accepted'
 
-spares include/sotto/transports/tcp_session.hpp <<'CPP'
+spares include/sotto/transports/detail/tcp/tcp_session.hpp <<'CPP'
 #include <boost/asio/ip/tcp.hpp>
 CPP
 spares include/sotto/launch/a.hpp <<'CPP'

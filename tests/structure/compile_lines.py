@@ -13,17 +13,18 @@ import sys
 
 # What no declaration needs, by how its path ends.
 FORBIDDEN = ("/immintrin.h", "/ranges", "/regex", "/random", "/iostream", "/fstream", "/xxhash.h", "/xtensor/xtensor.hpp",
-             "/nlohmann/json.hpp")
+             "/nlohmann/json.hpp", "/openssl/ssl.h")
 THREADS = ("/future", "/mutex", "/thread", "/condition_variable", "/boost/asio.hpp")
 SLACK = 1.15  # how much more a bound may allow than there is
 
-# Source, whether it does without threads and Asio, and the lines of sotto at most with declarations alone and with all
+# Source, whether it does without threads, and the lines of sotto at most with declarations alone and with all
 # definitions.
 PROGRAMS = {
     "#include <sotto/sotto.hpp>\n": (True, 18500, 36500),
     "#include <sotto/sotto.hpp>\n#include <sotto/models.hpp>\n": (True, 19700, 39000),
-    "#include <sotto/transports/tcp.hpp>\n": (False, 2200, 7900),
-    "#include <sotto/checkpoint/saved_model.hpp>\n": (True, 450, 4400),
+    "#include <sotto/transports/tcp.hpp>\n": (True, 830, 8000),
+    "#include <sotto/transports/tcp_tls.hpp>\n": (False, 190, 1600),
+    "#include <sotto/checkpoint/saved_model.hpp>\n": (True, 230, 4400),
 }
 
 LINE = re.compile(r'^# \d+ "([^"]*)"')
@@ -56,7 +57,7 @@ def main(root, compiler, *flags):
                 print("  a user compiles more than before: include less, or raise the bound and say why")
                 faults += 1
             elif count * SLACK < bound:
-                print(f"  lower the bound, to {round(count * 1.03, -2):.0f}")
+                print(f"  lower the bound, to {round(count * 1.1, -1):.0f}")
                 faults += 1
             if mode:
                 ends = FORBIDDEN + THREADS if alone else FORBIDDEN

@@ -20,7 +20,7 @@
 
 namespace sotto::detail::net {
 
-// Boost.Asio, which takes seconds to compile, stays behind these.
+// Compiled mode does not include Boost.Asio here.
 class tcp_gathering;
 class tcp_join;
 class tcp_rank;
@@ -68,7 +68,7 @@ public:
         /// Which port it is.
         std::uint16_t port();
 
-        /// Once. Afterwards nobody listens there, but in an elastic job.
+        /// Once. Afterwards no rank listens there, but in an elastic job.
         tcp join();
 
     private:

@@ -14,7 +14,7 @@
 
 namespace sotto::detail::net {
 
-// OpenSSL stays behind these.
+// Compiled mode does not include OpenSSL here.
 struct job_secret;
 struct tls_context;
 
@@ -22,7 +22,7 @@ struct tls_context;
 
 namespace sotto {
 
-/// TLS 1.3 by a secret that all ranks of a job share: nobody else takes part, reads along, or
+/// TLS 1.3 by a secret that all ranks of a job share: no one else takes part, reads along, or
 /// changes a byte unnoticed, and what was recorded stays unread even if the secret becomes known.
 /// Ranks that share the secret trust each other.
 ///   math    the key of a pair of ranks is HKDF-SHA256(secret, salt "sotto/1", info = identity),

@@ -25,7 +25,7 @@ std::string shown_shape(std::span<const std::int64_t> shape);
 void require_alike(const std::filesystem::path& file, const std::string& what, const layout& found,
                    std::span<const float> values, const layout& expected);
 
-/// Writes a model into one file, for whoever uses it: by any reader of safetensors, too.
+/// Writes a model into one file, for any reader of safetensors.
 ///   wire    a safetensors file: an F32 tensor under each of the names in kind.parameters, then
 ///           those in kind.buffers, and no other; metadata format = sotto.model_file,
 ///           format.version = 1, sotto.version, step, buffers (how many of the tensors are), digest

@@ -77,7 +77,6 @@ public:
     void at(peer_failure::occasion now) noexcept { occasion_ = now; }
     void reserve(std::int64_t count) { exchange_.reserve(count); }
     time_point now() const noexcept { return std::chrono::steady_clock::now(); }
-    void charge(work) const noexcept {}
     traffic counters() const noexcept { return exchange_.counters(); }
 
 private:
@@ -97,7 +96,7 @@ private:
     void require_here(int peer) const;
 
     /// While ranks may come and go: ends what is under way with those that went. Nothing comes from
-    /// one that is there anew before the user has heard of it.
+    /// one that came back before the user has heard of it.
     void let_go();
     void let_go_of(int peer);
 
@@ -112,8 +111,8 @@ private:
     /// waited for, and that is decided even if a rank failed, one that is late at the deadline
     /// included: who gave up by its own clock might miss what the others have seen complete. For
     /// that there is as much time again, and 10 s at least.
-    template <class Done, class Whom, class Describe, class Check>
-    void block(Done done, Whom whom, Describe describe_it, Check check,
+    template <class Done, class Awaited, class Describe, class Check>
+    void block(Done done, Awaited awaited, Describe describe_it, Check check,
                const ballot* votes = nullptr) {
         const bool settles = votes != nullptr;
         if (links_.move_until(done)) return;
@@ -130,17 +129,17 @@ private:
             if (limit.passed(present)) {
                 if (tolerates_) {
                     limit = deadline(present, options_.timeout);
-                    give_up(whom(), describe_it());
+                    give_up(awaited(), describe_it());
                     continue;
                 }
-                if (!control_.failed()) be_late(whom(), describe_it());
+                if (!control_.failed()) be_late(awaited(), describe_it());
                 if (!settles || std::exchange(late, true)) raise();
                 limit = deadline(present, (std::max<duration>)(options_.timeout, settling));
             }
             const bool sleeps = present - started > patience;
             if (sleeps && links_.halted() && links_.move_until(done, keeps_all)) break;
             if (sleeps) {
-                control_.wait_for(whom());
+                control_.wait_for(awaited());
                 slept = true;
                 waits_.clear();
                 if (votes) control_.add_waits_for(*votes, waits_);

@@ -92,7 +92,7 @@ public:
 private:
     static constexpr std::size_t record = 16384;
 
-    /// OpenSSL leaves that to whoever uses it.
+    /// OpenSSL leaves that to its user.
     void renew_key() noexcept;
 
     /// Up to a record of what is to be written, in one piece. What could not be written is asked
@@ -152,7 +152,7 @@ private:
     std::unique_ptr<SSL, freed_by<SSL_free>> ssl_;
 };
 
-/// What the sessions of a rank have in common.
+/// What the sessions of one secret have in common.
 struct tls_context {
     tls_context();
 

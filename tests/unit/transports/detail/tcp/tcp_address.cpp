@@ -5,6 +5,7 @@
 #include <chrono>
 #include <string>
 
+#include "sotto/core/deadline.hpp"
 #include "sotto/transports/tcp.hpp"
 
 using namespace sotto;

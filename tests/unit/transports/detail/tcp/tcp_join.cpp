@@ -24,8 +24,10 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "sotto/core/deadline.hpp"
 #include "sotto/transports/detail/messaging/handshake.hpp"
 #include "sotto/transports/detail/tcp/tcp_address.hpp"
 #include "sotto/transports/detail/tcp/tcp_context.hpp"
