@@ -66,7 +66,7 @@ bool in_process::sleep(int waits_for, Predicate awake) {
     bool in_time = awake();
     while (!in_time && !limit.passed(now()))
         in_time = box.changed.wait_until(lock, limit.next_look(), awake);
-    box.waits_for.store(detail::local::waits_for_nobody);
+    box.waits_for.store(detail::local::waits_for_no_rank);
     return in_time;
 }
 

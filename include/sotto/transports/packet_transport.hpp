@@ -393,7 +393,7 @@ private:
             if (present - started >= options_.heartbeat) members_.tick_if_due(present);
             pause(present - started, limit.next_look());
         }
-        members_->wait_for(waits_for_nobody);
+        members_->wait_for(waits_for_no_rank);
         // It may have been said: at once, since nobody ticks.
         if (now() - started >= options_.heartbeat) members_.tick_and_speak();
     }

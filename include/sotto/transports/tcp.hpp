@@ -61,8 +61,9 @@ public:
     public:
         /// Opens the port, or begins to.
         explicit meeting(const tcp_options& options);
+        /// What has moved is over, as if it was joined.
         meeting(meeting&&) noexcept;
-        meeting& operator=(meeting&&) noexcept;
+        meeting& operator=(meeting&&) noexcept;  ///< See above.
         ~meeting();
 
         /// Which port it is.

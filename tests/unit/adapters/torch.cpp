@@ -25,7 +25,7 @@ namespace {
 
 using floats = std::vector<float>;
 using convolving_model = torch_model<std::shared_ptr<torch_test::convolving_impl>>;
-static_assert(predictor<convolving_model> && with_buffers<convolving_model>);
+static_assert(predictor<convolving_model> && sotto::detail::with_buffers<convolving_model>);
 
 bool inside(const void* place, std::span<const float> all) {
     const auto* const at = static_cast<const float*>(place);
@@ -68,7 +68,7 @@ TEST_CASE("a module's parameters have its names, shapes and kinds, its buffers t
     REQUIRE(buffers.tensors().size() == 3);
     CHECK(buffers.find("norm.running_mean")->size == 3);
     CHECK(buffers.find("norm.num_batches_tracked")->size == 1);
-    CHECK(description{}.add("model", model).text().find("model.fixed = nothing") !=
+    CHECK(sotto::detail::description{}.add("model", model).text().find("model.fixed = nothing") !=
           std::string::npos);
 }
 
@@ -307,12 +307,12 @@ TEST_CASE("what does not learn stays as it is and outside of the layout") {
     CHECK_FALSE(net->conv->weight.grad().defined());
 
     // Its values are part of what a model says of itself: of others nobody goes on from.
-    const std::string own = description{}.add("model", model).text();
+    const std::string own = sotto::detail::description{}.add("model", model).text();
     const auto same = torch_test::convolving(), other = torch_test::convolving();
     same->conv->weight.set_requires_grad(false);
     other->conv->weight.set_requires_grad(false).mul_(2.0);
-    CHECK(own == description{}.add("model", convolving_model{same, {.input = {1, 6, 6}}}).text());
-    CHECK(own != description{}.add("model", convolving_model{other, {.input = {1, 6, 6}}}).text());
+    CHECK(own == sotto::detail::description{}.add("model", convolving_model{same, {.input = {1, 6, 6}}}).text());
+    CHECK(own != sotto::detail::description{}.add("model", convolving_model{other, {.input = {1, 6, 6}}}).text());
 }
 
 TEST_CASE("modules that cannot be a model are refused in a sentence") {

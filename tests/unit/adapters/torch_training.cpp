@@ -36,7 +36,7 @@
 #include "unit/adapters/torch_nets.hpp"
 
 using namespace sotto;
-using detail::architecture_of;
+using sotto::detail::architecture_of;
 
 namespace {
 
@@ -49,7 +49,7 @@ struct learnt_net {
 };
 
 template <class Strategy, class... Extras>
-learnt_net train_net(int world, const Strategy& strategy, training_length length,
+learnt_net train_net(int world, const Strategy& strategy, sotto::detail::training_length length,
                      Extras... extras) {
     const auto seen = torch_test::quarters(256, 1), unseen = torch_test::quarters(200, 2);
     learnt_net left;
@@ -260,12 +260,12 @@ TEST_CASE("what a module cannot begin with changes nothing of it") {
     own.buffers.assign(model.buffers().size(), 0.5f);
     const auto start = torch_test::start_of(model);
     const floats_of_net kept(model.buffers().begin(), model.buffers().end());
-    const std::string before = description{}.add("model", model).text();
+    const std::string before = sotto::detail::description{}.add("model", model).text();
     const auto unchanged = [&] {
         CHECK(std::ranges::equal(model.buffers(), kept));
         model.reset_buffers();
         CHECK(std::ranges::equal(model.buffers(), kept));
-        CHECK(description{}.add("model", model).text() == before);
+        CHECK(sotto::detail::description{}.add("model", model).text() == before);
     };
     saved_model other = own;
     other.kind.parameters = sotto::layout().add("conv.weight", {27});

@@ -87,7 +87,7 @@ TEST_CASE("who is late is the one at the end of the chain, not one that waits it
         CHECK(hub.first_failure().code == errc::timed_out);
         return hub.first_failure().rank;
     };
-    constexpr int works = detail::local::waits_for_nobody;
+    constexpr int works = detail::local::waits_for_no_rank;
     CHECK(blamed({1, works}, 0, 1) == 1);
     CHECK(blamed({1, 2, 3, works}, 0, 1) == 3);
     CHECK(blamed({1, 2, any_rank, works}, 0, 1) == 2);

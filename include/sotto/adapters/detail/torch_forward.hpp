@@ -30,7 +30,7 @@ concept holds_torch_module = requires(const M& module) {
 /// labelled batch.
 template <class Forward>
 struct torch_batch {
-    using type = data::labelled_batch;
+    using type = sotto::data::labelled_batch;
 };
 template <class Forward>
     requires requires {

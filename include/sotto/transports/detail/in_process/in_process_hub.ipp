@@ -153,7 +153,7 @@ SOTTO_DECL std::optional<bool> in_process_hub::vote(ballot& b, int rank, bool ye
         }
         box(rank).waits_for.store(absent);
         b.changed.wait_until(lock, limit.next_look());
-        box(rank).waits_for.store(local::waits_for_nobody);
+        box(rank).waits_for.store(local::waits_for_no_rank);
         late = limit.passed(std::chrono::steady_clock::now());
     }
     if (b.completed == poll) return std::nullopt;
@@ -213,7 +213,7 @@ SOTTO_DECL int in_process_hub::end_of_chain(int waiter, int rank) noexcept {
 
 SOTTO_DECL int in_process_hub::first_at_work(int waiter) noexcept {
     for (int rank = 0; rank < size_; ++rank)
-        if (rank != waiter && !box(rank).left && box(rank).waits_for == local::waits_for_nobody)
+        if (rank != waiter && !box(rank).left && box(rank).waits_for == local::waits_for_no_rank)
             return rank;
     return (waiter + 1) % size_;
 }

@@ -37,14 +37,14 @@ struct transfer {
     int receiver() const noexcept { return sends ? peer : owner; }
 };
 
-inline constexpr int waits_for_nobody = -2;  // any_rank is -1
+inline constexpr int waits_for_no_rank = -2;  // any_rank is -1
 
 /// What is posted at one rank, and what that rank sleeps on. No two ranks share a cache line.
 struct alignas(64) mailbox {
     std::mutex mutex;
     std::condition_variable changed;
     std::atomic<std::uint64_t> activity = 0;
-    std::atomic<int> waits_for = waits_for_nobody;
+    std::atomic<int> waits_for = waits_for_no_rank;
     std::atomic<bool> left = false;
 
     /// Takes out the oldest counterpart of t, or posts t and returns nothing. Requires the mutex.

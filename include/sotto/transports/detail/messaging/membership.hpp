@@ -178,7 +178,7 @@ private:
         liveness life;
         standing is = standing::alive;
         bool is_anew = false;  // another process was this rank
-        int waits_for = waits_for_nobody;
+        int waits_for = waits_for_no_rank;
         std::optional<wire::membership_report> knows{};  // but for first, code and cause
     };
 
@@ -235,7 +235,7 @@ private:
     std::map<std::uint64_t, ballot> ballots_;
     std::optional<failure> first_;
     wire::membership_report known_;
-    int waits_for_ = waits_for_nobody;
+    int waits_for_ = waits_for_no_rank;
     std::uint64_t version_ = 0;
     std::uint64_t said_ = 0;
     bool gone_ = false;

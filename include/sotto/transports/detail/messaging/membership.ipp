@@ -205,7 +205,7 @@ SOTTO_DECL membership::ballot& membership::ballot_of(std::uint64_t key) {
 SOTTO_DECL int membership::first_at_work() const noexcept {
     for (int other = 0; other < size(); ++other)
         if (other != rank_ && at(other).is == standing::alive &&
-            at(other).waits_for == waits_for_nobody)
+            at(other).waits_for == waits_for_no_rank)
             return other;
     return (rank_ + 1) % size();
 }

@@ -8,7 +8,7 @@
 namespace sotto::detail::net {
 
 /// Whom a rank waits for that computes; a rank, or any_rank, is what others wait for.
-inline constexpr int waits_for_nobody = -2;
+inline constexpr int waits_for_no_rank = -2;
 
 /// Why a rank failed whose transport goes while an exception passes.
 inline constexpr const char* unwound_cause = "an exception ended its work";

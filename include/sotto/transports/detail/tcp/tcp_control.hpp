@@ -176,7 +176,7 @@ private:
     bool gathers_more_ = false;               // there is more to do for ranks that come
     std::uint64_t seen_ = 0;
     std::array<std::byte, 16384> room_;
-    std::atomic<int> waits_for_ = waits_for_nobody;
+    std::atomic<int> waits_for_ = waits_for_no_rank;
     std::atomic<bool> stopping_ = false;
     std::atomic<bool> gathers_ = true;
     std::atomic<bool> has_noted_ = false;

@@ -149,7 +149,7 @@ private:
             }
             if (links_.move_until(done)) break;
         }
-        if (slept) control_.wait_for(waits_for_nobody);
+        if (slept) control_.wait_for(waits_for_no_rank);
     }
 
     /// The same while ranks may come and go: the rank that is waited for is gone.
