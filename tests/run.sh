@@ -96,7 +96,7 @@ if [ "$quick" = yes ]; then
     stage "clang" quick
     finish
 fi
-# Tests of single parts and contracts are run under the sanitizers that follow, which leave out whole runs in turn;
+# Tests of parts and contracts are run under the sanitizers that follow, which leave out whole runs in turn;
 # `cmake --workflow --preset` release or sanitize does all with either.
 configure=(-D SOTTO_QUICK=ON -D SOTTO_CHECK_PARTS=ON)
 wanted gcc && stage "g++, headers, floors, misuse, consumers, examples" release

@@ -23,26 +23,34 @@ PRECOMPILED = 40
 
 
 class Includes:
-    """What the listed headers include."""
+    """What the listed headers include, and what else is compiled with them."""
 
-    def __init__(self, root, listed):
+    def __init__(self, root, listed, with_bodies):
+        self.listed, self.with_bodies = listed, with_bodies
         self.direct = {}
-        for name in listed:
+        files = [path.relative_to(root).as_posix() for path in (root / "include").rglob("*.[hi]pp")]
+        for name in listed.union(files):
             found = INCLUDE.findall((root / name).read_text())
-            own = {f"include/{quoted}" for quoted, _ in found}
-            others = {other for _, other in found if other}
-            self.direct[name] = own & listed, others
+            self.direct[name] = ({f"include/{quoted}" for quoted, _ in found if quoted},
+                                 {other for _, other in found if other})
 
     @functools.cache
     def own(self, name):
-        """The listed headers that `name` includes, directly or not, and itself."""
-        return {name}.union(*(self.own(included) for included in self.direct[name][0]))
+        """The listed headers that `name` includes, directly or not but without bodies, and itself."""
+        return {name}.union(*(self.own(included) for included in self.direct[name][0] & self.listed))
 
     @functools.cache
     def cost(self, name):
         """About how long it takes to compile."""
-        others = set().union(*(self.direct[each][1] for each in self.own(name)))
-        return len(self.own(name)) + 3 * len(others) + 60 * any(map(LONG.search, others))
+        all_of_it, new = {name}, [name]
+        while new:
+            for included in self.direct[new.pop()][0]:
+                if included in self.direct and included not in all_of_it and (
+                        self.with_bodies or not included.endswith(".ipp")):
+                    all_of_it.add(included)
+                    new.append(included)
+        others = set().union(*(self.direct[each][1] for each in all_of_it))
+        return len(all_of_it) + 3 * len(others) + 60 * any(map(LONG.search, others))
 
 
 def beginnings(includes):
@@ -72,7 +80,7 @@ def main(root, listing, jobs, *compile):
     if not listed:
         sys.exit(f"{listing}: names no header")
     root = pathlib.Path(root)
-    begins = beginnings(Includes(root, listed))
+    begins = beginnings(Includes(root, listed, "-DSOTTO_SEPARATE_COMPILATION" not in compile))
     stems = sorted({stem for stem in begins.values() if stem})
 
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(int(jobs)) as pool:

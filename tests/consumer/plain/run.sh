@@ -12,7 +12,7 @@ mkdir -p "$folder"
 cd "$folder"
 
 # The same flags for all units.
-set -- "$@" -DSOTTO_SEPARATE_COMPILATION -DCONSUMER_OF_CORE -pthread
+set -- "$@" -DSOTTO_SEPARATE_COMPILATION -DSOTTO_BASELINE_ONLY -DCONSUMER_OF_CORE -pthread
 "$@" -c "$here/sotto.cpp"
 "$@" "$here/../common/main.cpp" "$here/../common/strict.cpp" "$here/../common/wide.cpp" sotto.o -o program
 ./program
