@@ -11,6 +11,7 @@
 #include "sotto/compressors/dgc.hpp"
 
 #include <CLI/CLI.hpp>
+#define XXH_INLINE_ALL  // it is used by its header alone
 #include <xxhash.h>
 
 #include <algorithm>

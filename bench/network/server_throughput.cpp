@@ -8,6 +8,7 @@
 #include "sotto/strategies/parameter_server.hpp"
 
 #include <CLI/CLI.hpp>
+#define XXH_INLINE_ALL  // it is used by its header alone
 #include <xxhash.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 #pragma once
 
+#define XXH_INLINE_ALL  // it is used by its header alone
 #include <xxhash.h>
 
 #include <array>

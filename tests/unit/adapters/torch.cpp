@@ -311,8 +311,12 @@ TEST_CASE("what does not learn stays as it is and outside of the layout") {
     const auto same = torch_test::convolving(), other = torch_test::convolving();
     same->conv->weight.set_requires_grad(false);
     other->conv->weight.set_requires_grad(false).mul_(2.0);
-    CHECK(own == sotto::detail::description{}.add("model", convolving_model{same, {.input = {1, 6, 6}}}).text());
-    CHECK(own != sotto::detail::description{}.add("model", convolving_model{other, {.input = {1, 6, 6}}}).text());
+    CHECK(own == sotto::detail::description{}
+                     .add("model", convolving_model{same, {.input = {1, 6, 6}}})
+                     .text());
+    CHECK(own != sotto::detail::description{}
+                     .add("model", convolving_model{other, {.input = {1, 6, 6}}})
+                     .text());
 }
 
 TEST_CASE("modules that cannot be a model are refused in a sentence") {

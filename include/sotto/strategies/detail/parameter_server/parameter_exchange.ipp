@@ -230,8 +230,9 @@ SOTTO_DECL void parameter_exchange::note_lost(int server, std::int64_t rounds) {
     if (went != losses_.rend())
         went->rounds += rounds;
     else
-        losses_.push_back(
-            {.rank = server, .cause = "it started again and lost some of its steps", .rounds = rounds});
+        losses_.push_back({.rank = server,
+                           .cause = "it started again and lost some of its steps",
+                           .rounds = rounds});
 }
 
 SOTTO_DECL void parameter_exchange::hear_of_changes() {

@@ -129,10 +129,11 @@ SOTTO_DECL void tcp_greeter::say(tcp_opening& o, wire::word what) {
 }
 
 SOTTO_DECL void tcp_greeter::note_ended(const tcp_opening& o, const std::string& how) {
-    const std::string why = how + why_not_greeted(options_);
+    const std::string advice = why_not_greeted(options_), why = how + advice;
     tries_.ended(why);
-    warn_once(why, "rank 0 at " + described(o.place()) + " did not greet: " + why +
-                       "; this rank tries on until tcp_options::join is over");
+    // Attempts may end in several ways for one reason.
+    warn_once(advice, "rank 0 at " + described(o.place()) + " did not greet: " + why +
+                          "; this rank tries on until tcp_options::join is over");
 }
 
 SOTTO_DECL void tcp_greeter::try_again(tcp_opening& o) noexcept {
