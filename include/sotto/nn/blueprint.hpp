@@ -22,19 +22,19 @@ namespace sotto::detail::nn {
 ///           BackProp;  Glorot and Bengio 2010 (AISTATS)
 enum class start : std::uint8_t { he, lecun, glorot };
 
-}  // namespace sotto::detail::nn
-
-namespace sotto::nn {
-
 /// As it is written in options: "he", "lecun" or "glorot".
-constexpr std::string_view name_of(detail::nn::start how) noexcept {
+constexpr std::string_view name_of(start how) noexcept {
     switch (how) {
-        case detail::nn::start::he: return "he";
-        case detail::nn::start::lecun: return "lecun";
-        case detail::nn::start::glorot: return "glorot";
+        case start::he: return "he";
+        case start::lecun: return "lecun";
+        case start::glorot: return "glorot";
     }
     return "unknown";
 }
+
+}  // namespace sotto::detail::nn
+
+namespace sotto::nn {
 
 /// A network while its layers are put together: each names its tensors here and says how they
 /// start.

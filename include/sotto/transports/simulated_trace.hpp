@@ -32,20 +32,12 @@ struct simulated_event {
     friend bool operator==(const simulated_event&, const simulated_event&) = default;
 };
 
-}  // namespace sotto::detail
-
-namespace sotto {
-
 /// As logs spell it.
-constexpr std::string_view name_of(detail::simulated_event::kind what) noexcept {
+constexpr std::string_view name_of(simulated_event::kind what) noexcept {
     constexpr std::string_view names[] = {"sent", "arrived", "dropped", "harmed",
                                           "lost", "worked",  "began",   "ended"};
     return names[static_cast<std::size_t>(what)];
 }
-
-}  // namespace sotto
-
-namespace sotto::detail {
 
 /// All that happened, as one number: the same for runs in which the same happened at the same times
 /// in the same order.
