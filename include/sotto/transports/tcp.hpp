@@ -64,7 +64,7 @@ public:
         /// What has moved is over, as if it was joined.
         meeting(meeting&&) noexcept;
         meeting& operator=(meeting&&) noexcept;  ///< See above.
-        ~meeting();
+        ~meeting();                              ///< Closes the port, unless the ranks have met.
 
         /// Which port it is.
         std::uint16_t port();
