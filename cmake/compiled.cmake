@@ -4,11 +4,11 @@
 # Folders that include much of the same are compiled as one source. A source for each folder would take half as long again, and
 # one for all could not be shared among processors.
 set(sotto_sources kernels nn policies transports strategies report)
-set(sotto_source_of_transports transports)
-set(sotto_source_of_strategies strategies trainer checkpoint)
-set(sotto_source_of_report report logging)
-set(sotto_source_of_kernels kernels)
-set(sotto_source_of_nn nn)
+set(sotto_folders_of_transports transports)
+set(sotto_folders_of_strategies strategies trainer checkpoint)
+set(sotto_folders_of_report report logging)
+set(sotto_folders_of_kernels kernels)
+set(sotto_folders_of_nn nn)
 # These have loops over weights and messages. Our own builds may optimise the others less.
 set(sotto_sources_of_loops kernels nn policies)
 
@@ -17,9 +17,9 @@ function(sotto_compile name headers)
     foreach(list IN LISTS ARGN)
         foreach(body IN LISTS ${list})
             string(REGEX REPLACE "^include/sotto/([a-z]+)/.*" "\\1" folder "${body}")
-            set(of policies)  # the small ones together
+            set(of policies)  # all other folders
             foreach(source IN LISTS sotto_sources)
-                if(folder IN_LIST sotto_source_of_${source})
+                if(folder IN_LIST sotto_folders_of_${source})
                     set(of ${source})
                 endif()
             endforeach()

@@ -81,7 +81,7 @@ fi
 mkdir -p "$build"
 : > "$log"
 say "configure" cmake --preset examples -S "$root"
-say "build $name (the first time with the library, about 170 s of processor time)" \
+say "build $name (the first time with the library, which takes minutes)" \
     cmake --build "$build" --target "example_$name" ${ranks:+sotto_launch}
 
 # The workers are threads already: BLAS must not start more for each of them.

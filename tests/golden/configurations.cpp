@@ -1,11 +1,9 @@
 #include <doctest/doctest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <tuple>
 
+#include "golden/lines.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/sotto.hpp"
 #include "support/all_policies.hpp"
@@ -72,14 +70,5 @@ TEST_CASE("configurations: every policy's text is as checkpoints have it") {
            codistillation{all_reduce{sgd{}}, reverse_kl{}, prediction_exchange{}},
            codistillation{all_reduce{sgd{}}, squared_logit_error{}, in<finished_models>("y")});
 
-    std::ifstream file(std::filesystem::path(__FILE__).replace_filename("configurations.txt"));
-    REQUIRE(file.is_open());
-    std::istringstream found(now.all());
-    std::string expected, line;
-    for (int number = 1; std::getline(file, expected); ++number) {
-        CAPTURE(number);
-        REQUIRE(std::getline(found, line));
-        CHECK(line == expected);
-    }
-    CHECK_FALSE(std::getline(found, line));
+    testing::check_lines(now.all(), "configurations.txt");
 }

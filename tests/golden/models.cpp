@@ -1,10 +1,8 @@
 #include <doctest/doctest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 
+#include "golden/lines.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/models/character_lstm.hpp"
 #include "sotto/models/lenet.hpp"
@@ -38,19 +36,11 @@ std::string texts_of(const Models&... models) {
 
 // A checkpoint holds its model's text: one that changes is another model's to an older checkpoint.
 TEST_CASE("golden: models and layers are described as checkpoints have it") {
-    std::istringstream found(
+    testing::check_lines(
         texts_of(models::softmax_regression{4, 3}, models::mlp{4, 3, 2}, models::lenet{},
                  models::residual_cnn{}, models::character_lstm{7}) +
-        texts_of(nn::dense{2}, nn::lstm{3}, nn::embedding{5, 2}, nn::batch_norm{}, nn::dropout{},
-                 nn::drop_connect{}, nn::average_pool2d{}, nn::conv2d{2}, nn::max_pool2d{},
-                 nn::relu{}, nn::highway{nn::dense{2}, nn::dense{2}}));
-    std::ifstream file(std::filesystem::path(__FILE__).replace_filename("models.txt"));
-    REQUIRE(file.is_open());
-    std::string expected, line;
-    for (int number = 1; std::getline(file, expected); ++number) {
-        CAPTURE(number);
-        REQUIRE(std::getline(found, line));
-        CHECK(line == expected);
-    }
-    CHECK_FALSE(std::getline(found, line));
+            texts_of(nn::dense{2}, nn::lstm{3}, nn::embedding{5, 2}, nn::batch_norm{},
+                     nn::dropout{}, nn::drop_connect{}, nn::average_pool2d{}, nn::conv2d{2},
+                     nn::max_pool2d{}, nn::relu{}, nn::highway{nn::dense{2}, nn::dense{2}}),
+        "models.txt");
 }

@@ -8,7 +8,7 @@
 namespace sotto::detail::checkpoint {
 
 /// What a model consists of, so that one may stand for another: names and shapes of its parameters
-/// and of what it keeps besides, and whatever else its maker says of it.
+/// and its buffers, and what the model's class adds to them.
 struct architecture {
     layout parameters, buffers;  // names, shapes and places
     std::string description{};   // of what names and shapes do not say: activations, classes
