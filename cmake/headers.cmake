@@ -438,6 +438,8 @@ set(sotto_headers
     include/sotto/trainer/detail/checkpointing/saved_run.hpp
     include/sotto/trainer/detail/checkpointing/saving.hpp
     include/sotto/trainer/detail/evaluator.hpp
+    include/sotto/trainer/detail/fit_listener.hpp
+    include/sotto/trainer/detail/fit_loop.hpp
     include/sotto/trainer/detail/fit_progress.hpp
     include/sotto/trainer/detail/fit_request.hpp
     include/sotto/trainer/detail/learnt_by_all.hpp
@@ -858,7 +860,9 @@ set(sotto_bodies
     include/sotto/trainer/detail/checkpointing/run_place.ipp
     include/sotto/trainer/detail/checkpointing/saved_run.ipp
     include/sotto/trainer/detail/checkpointing/saving.ipp
+    include/sotto/trainer/detail/fit_loop.ipp
     include/sotto/trainer/detail/fit_progress.ipp
+    include/sotto/trainer/detail/fit_request.ipp
     include/sotto/trainer/detail/located.ipp
     include/sotto/trainer/early_stop.ipp
     include/sotto/trainer/mean_parameters.ipp

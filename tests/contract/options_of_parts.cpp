@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -221,8 +222,9 @@ TEST_CASE("trainer: a wrong number -> refused by name") {
     tries.option<large>("fit.steps", [](large value) { detail::training_length{steps{value}}; });
     const data::labelled_set set = images();
     tries.option<large>("evaluate_on.every", [&](large value) {
-        detail::fit_request(set, false, detail::training_length{epochs{1}},
-                            evaluate_on{set, value});
+        const evaluate_on asked{set, value};
+        const std::array listeners{detail::listener_of(asked)};
+        detail::fit_request(set.size(), false, detail::training_length{epochs{1}}, listeners);
     });
     tries.option<large>("early_stop.patience",
                         [](large value) { early_stop({.patience = value}); });

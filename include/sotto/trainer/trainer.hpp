@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "sotto/checkpoint/detail/disk.hpp"
 #include "sotto/collectives/detail/broadcast.hpp"
@@ -27,6 +29,8 @@
 #include "sotto/trainer/detail/checkpointing/run_place.hpp"
 #include "sotto/trainer/detail/checkpointing/saved_run.hpp"
 #include "sotto/trainer/detail/evaluator.hpp"
+#include "sotto/trainer/detail/fit_listener.hpp"
+#include "sotto/trainer/detail/fit_loop.hpp"
 #include "sotto/trainer/detail/fit_progress.hpp"
 #include "sotto/trainer/detail/fit_request.hpp"
 #include "sotto/trainer/detail/learnt_by_all.hpp"
@@ -85,7 +89,7 @@ public:
           buffers_(model, together_),
           all_(model, state_, parameters_, buffers_, options.checked().batch_size, together_),
           description_(detail::describe_run(options_, strategy, model)),
-          saved_(model, state_, parameters_, learnt_),
+          saved_(model, state_, parameters_, at_.learnt),
           keeper_(saved_, together_, description_, options.seed) {
         const bool alone = detail::conducting::introduce(state_, description_);
         if (!alone) detail::require_agreement(transport_, description_);
@@ -143,12 +147,13 @@ public:
             detail::measurable<Model> || !(evaluates<Extras> || ...),
             "evaluate: the model must be a predictor (forward, backward, predict, outputs, and "
             "batches with labels()) or have loss(parameters, batch), the mean loss of a batch");
+        const std::array<detail::fit_listener, sizeof...(Extras)> listeners{listener_of(extras)...};
         if constexpr (detail::shared_or_own<Data>::own)
             return run(data.data,
                        state_.share().empty() ? detail::data::share{0, 0} : detail::data::share{},
-                       true, length, extras...);
+                       true, length, listeners);
         else
-            return run(data, state_.share(), false, length, extras...);
+            return run(data, state_.share(), false, length, listeners);
     }
 
     /// A number alone says too little: of what?
@@ -216,7 +221,7 @@ public:
         static_assert(reads<Data>,
                       "evaluate: the data set's batch_type is not the one that the model reads");
         keeper_.require_whole_state();
-        transport_.at({.round = step_, .phase = "evaluating"});
+        transport_.at({.round = at_.step, .phase = "evaluating"});
         return all_.evaluate(data);
     }
 
@@ -247,14 +252,14 @@ public:
     /// too. Ranks that learn in step all call it, over `ranks`; of another strategy any one may.
     auto with_evaluated(auto&& use) {
         keeper_.require_whole_state();
-        transport_.at({.round = step_, .phase = "publishing"});
+        transport_.at({.round = at_.step, .phase = "publishing"});
         return all_.as_one([&](std::span<const float> all) { return use(model_, all, together_); });
     }
 
     std::span<const float> parameters() const noexcept { return parameters_; }  // this rank's
     const layout& tensors() const noexcept { return model_.layout(); }          // the model's
     const std::string& description() const noexcept { return description_; }    // a line an option
-    std::int64_t step() const noexcept { return step_; }  // completed, over all calls of `fit`
+    std::int64_t step() const noexcept { return at_.step; }  // completed, over all calls of `fit`
     auto& state() noexcept { return state_; }
 
 private:
@@ -265,7 +270,7 @@ private:
         static_assert(!detail::conducting::loses_ranks<Strategy>,
                       "the mean of all ranks: by gossip with surviving{} some may be gone");
         keeper_.require_whole_state();
-        transport_.at({.round = step_, .phase = "taking the mean of all"});
+        transport_.at({.round = at_.step, .phase = "taking the mean of all"});
     }
 
     template <class Extra>
@@ -294,11 +299,67 @@ private:
             return true;  // the other assertion says what is wrong
     }();
 
-    template <class Data, class... Extras>
+    /// What a call of `fit` does with data of this type.
+    template <class Data>
+    class work_on final : public detail::fit_work {
+    public:
+        work_on(trainer& by, const Data& data, const detail::data::sampler& sampler, bool own)
+            : by_(by), data_(data), sampler_(sampler), own_(own) {}
+
+        void prepare() override {
+            by_.batches_.begin();
+            detail::conducting::deal(by_.state_, own_, by_.options_.seed, data_.size());
+        }
+        detail::fit_start begin() override {
+            return detail::conducting::begin(by_.state_, by_.parameters_, by_.buffers_.own());
+        }
+        run_info info() override {
+            return detail::info_of(by_.state_, by_.transport_, by_.together_);
+        }
+        detail::epoch_agreement begin_epoch(const detail::epoch_plan& plan) override {
+            return by_.state_.begin_epoch(plan);
+        }
+        round_report round(std::int64_t rounds, double epoch) override {
+            return by_.do_round(data_, sampler_, rounds, epoch);
+        }
+        round_report finish() override {
+            return detail::conducting::finish(by_.state_, std::span<float>(by_.parameters_),
+                                              by_.transport_);
+        }
+        detail::learnt_so_far in_epoch(const detail::learnt_so_far& mine,
+                                       std::int64_t step) override {
+            return by_.all_.in_epoch(mine, step);
+        }
+        std::optional<server_report> report_of_server() override {
+            return detail::conducting::report_of_server(by_.state_);
+        }
+        std::vector<detail::rank_loss> losses() override {
+            return detail::conducting::losses(by_.state_);
+        }
+
+    private:
+        trainer& by_;
+        const Data& data_;
+        const detail::data::sampler& sampler_;
+        bool own_;
+    };
+
+    template <class Extra>
+    static detail::fit_listener listener_of(Extra& extra) {
+        detail::fit_listener made = detail::listener_of(extra);
+        if constexpr (evaluates<Extra>)
+            made.evaluate = [](void* by, void* to) {
+                return static_cast<trainer*>(by)->evaluate_as(detail::argument_of<Extra>(to));
+            };
+        return made;
+    }
+
+    template <class Data>
     fit_report run(const Data& data, const detail::data::share& share, bool own,
-                   detail::training_length length, Extras&... extras) {
+                   detail::training_length length,
+                   std::span<const detail::fit_listener> listeners) {
         keeper_.require_whole_state();
-        const std::string request = detail::fit_request(data, own, length, extras...);
+        const std::string request = detail::fit_request(data.size(), own, length, listeners);
         if constexpr (in_step) detail::require_agreement(transport_, request);
         detail::data::sampler sampler(
             data.size(), share, options_.batch_size, chance_.of_order("order"), options_.shuffle,
@@ -306,156 +367,38 @@ private:
             chance_.of_all("shards"));
         const detail::run_keeper::training training(keeper_);
         const detail::conducting::fit_scope<state_type> scope(state_);
-        bool resumed = keeper_.resumes();
-        fit_ = keeper_.next_fit();
-        if constexpr (saveable)
-            if (!fit_.ends(length)) (require_folder(extras), ...);
-        const bool begins_anew =
-            !fit_.ends(length) && !goes_on_with({data.size(), sampler.examples(), own});
-        keeper_.begin_fit(fit_);
-        batches_.begin();
-        detail::conducting::deal(state_, own, options_.seed, data.size());
-        const time_point start = transport_.now();
-        detail::fit_start begun;
-        if (!fit_.ends(length))
-            begun = detail::conducting::begin(state_, parameters_, buffers_.own());
-        if (begun.is_over) {
-            step_ += fit_.pass(begun.steps - step_, sampler.batches(), length, epoch_, round_);
-            resumed = true;
-        }
-        run_info info = detail::info_of(state_, transport_, together_);
-        info.steps_at_servers = begun.rounds;
-        info.epochs = fit_.epochs_left(length);
-        info.steps_max = fit_.steps_left(length);
-        info.examples = sampler.examples();
-        info.steps_an_epoch = sampler.batches();
-        info.epochs_before = epoch_;
-        info.rounds_before = round_;
-        info.steps_before = step_;
-        info.resumed = resumed;
-        info.world_size_before = resumed ? keeper_.world_size_before() : 0;
-        info.over = resumed && fit_.ends(length);
-        info.begins_anew = begins_anew;
-        info.parameters = &tensors();
-        info.description = description_;
-        info.in_step = in_step;
-        (detail::calling::begin(extras, std::as_const(info)), ...);
-
-        const auto seconds = [&] { return in_seconds(transport_.now() - start); };
-        fit_report whole;
-        whole.stopped_early = fit_.stopped && !fit_.complete(length);
-        bool stop = false;
-        const auto save = [&]([[maybe_unused]] std::optional<std::int64_t> completed,
-                              [[maybe_unused]] bool last) {
-            if constexpr (saveable)
-                (save_if_due(extras, place(stop), completed, last, whole, seconds, extras...), ...);
-        };
-        const auto finish = [&] {
-            return detail::conducting::finish(state_, std::span<float>(parameters_), transport_);
-        };
-        while (!fit_.ends(length)) {
-            sampler.begin_epoch(epoch_);
-            transport_.at({.round = step_, .phase = "beginning an epoch"});
-            const detail::epoch_agreement agreed =
-                state_.begin_epoch({sampler.examples(), options_.batch_size, stop ? 1 : 0, round_});
-            if (const auto passed = std::exchange(begun.rounds, 0); passed > 0) {
-                step_ += fit_.skip(passed, agreed.rounds, length, epoch_, round_);
-                if (fit_.ends(length)) accumulate_costs(whole.total, finish());
-                continue;
-            }
-            if (agreed.stop || detail::has_no_rounds(agreed, in_step)) {
-                whole.stopped_early = stop = agreed.stop;
-                accumulate_costs(whole.total, finish());
-                (evaluate_at_the_end(extras, whole), ...);
-                save(std::nullopt, true);
-                break;
-            }
-            const std::int64_t number = epoch_ + 1;
-            bool complete = false;
-            round_report total;
-            while (!complete && !fit_.ends(length)) {
-                const double done =
-                    static_cast<double>(round_) / static_cast<double>(agreed.rounds);
-                const double at = static_cast<double>(epoch_) + done;
-                const round_report round = do_round(data, sampler, agreed.rounds, at);
-                complete = round_ >= agreed.rounds;
-                if (complete) ++epoch_, round_ = 0;
-                ++whole.steps, ++fit_.steps;
-                accumulate(total, round);
-                learnt_.add(round.loss, round.examples);
-                [[maybe_unused]] const step_report report{
-                    .step = step_, .epoch = at, .seconds = seconds(), .round = round};
-                (detail::calling::step(extras, report), ...);
-                if (!complete && !fit_.ends(length)) save(std::nullopt, false);
-            }
-            if (complete) ++whole.epochs, ++fit_.epochs;
-            const bool last = fit_.ends(length);
-            if (last) accumulate_costs(total, finish());
-            accumulate(whole.total, total);
-            const detail::learnt_so_far learnt = all_.in_epoch(learnt_, step_);
-            epoch_report report{.loss = learnt.mean(), .examples = learnt.examples};
-            report.epoch = number;
-            report.complete = complete;
-            report.step = step_;
-            report.total = total;
-            if (complete) learnt_ = {};
-            const auto served = detail::conducting::report_of_server(state_);
-            report.served = served ? &*served : nullptr;
-            (evaluate_if_asked(extras, report, last), ...);
-            report.seconds = seconds();
-            whole.loss = report.loss;
-            if (report.evaluated) whole.evaluated = report.evaluated;
-            ((stop |= detail::calling::epoch(extras, report) == verdict::stop), ...);
-            save(complete ? std::optional(epoch_) : std::nullopt, last);
-        }
-        // What was resumed had nothing left to do: how good it is was asked for nevertheless.
-        if (resumed && whole.steps == 0 && !whole.evaluated)
-            (evaluate_at_the_end(extras, whole), ...);
-        keeper_.end_fit();
-        whole.step = step_;
-        whole.seconds = seconds();
-        whole.served = detail::conducting::report_of_server(state_);
-        whole.losses = detail::conducting::losses(state_);
-        (detail::calling::end(extras, whole), ...);
-        whole.incomplete = keeper_.incomplete(whole.served);
-        (detail::add_sentence(whole.incomplete, detail::calling::incomplete(extras)), ...);
-        return whole;
+        work_on<Data> work(*this, data, sampler, own);
+        return detail::run_fit(work, at_, keeper_, sampler,
+                               {.trainer = this,
+                                .through = transport_,
+                                .together = together_,
+                                .length = length,
+                                .source = {data.size(), sampler.examples(), own},
+                                .batch_size = options_.batch_size,
+                                .in_step = in_step,
+                                .parameters = tensors(),
+                                .description = description_},
+                               listeners);
     }
 
     template <class Data>
     round_report do_round(const Data& data, const detail::data::sampler& sampler,
                           std::int64_t rounds, double epoch) {
         const time_point loading = transport_.now();
-        const auto looks = chance_.looks_of(epoch_, source_.own);
-        detail::task<Model> job{model_, batches_.read(data, sampler, round_, looks),
-                                std::ssize(sampler.batch(round_)), step_, epoch};
-        if (detail::conducting::looks_ahead(state_) && round_ + 1 < rounds)
-            job.next = batches_.read_ahead(data, sampler, round_, looks);
+        const auto looks = chance_.looks_of(at_.epoch, at_.source.own);
+        detail::task<Model> job{model_, batches_.read(data, sampler, at_.round, looks),
+                                std::ssize(sampler.batch(at_.round)), at_.step, epoch};
+        if (detail::conducting::looks_ahead(state_) && at_.round + 1 < rounds)
+            job.next = batches_.read_ahead(data, sampler, at_.round, looks);
         const duration load = transport_.now() - loading;
-        if constexpr (requires { model_.reseed(chance_.draws_of(step_)); })
-            model_.reseed(chance_.draws_of(step_));
-        round_report report = detail::located({step_ + 1, epoch_ + 1, last_loss_}, [&] {
+        if constexpr (requires { model_.reseed(chance_.draws_of(at_.step)); })
+            model_.reseed(chance_.draws_of(at_.step));
+        round_report report = detail::located({at_.step + 1, at_.epoch + 1, last_loss_}, [&] {
             return buffers_.guard([&] { return state_.round(job, std::span<float>(parameters_)); });
         });
         report.load = load;
         if (report.examples > 0) last_loss_ = report.loss;
-        ++step_;
-        ++round_;
         return report;
-    }
-
-    template <class Extra>
-    void evaluate_if_asked(Extra& extra, epoch_report& report, bool last) {
-        if constexpr (evaluates<Extra>)
-            if (last || report.epoch % extra.every == 0) report.evaluated = evaluate_as(extra);
-    }
-
-    /// The last epoch turned out to be the last only after its report, or there was none.
-    template <class Extra>
-    void evaluate_at_the_end(Extra& extra, fit_report& whole) {
-        if constexpr (evaluates<Extra>)
-            if (whole.epochs == 0 || epoch_ % extra.every != 0)
-                whole.evaluated = evaluate_as(extra);
     }
 
     template <class Extra>
@@ -464,24 +407,6 @@ private:
         if constexpr (in_step && !Strategy::synchronous)
             if (asked.own) found.own = all_.evaluate_each(asked.data);
         return found;
-    }
-
-    template <class Extra>
-    void require_folder(const Extra& asked) {
-        if constexpr (saves<Extra>) keeper_.require_folder(asked, place());
-    }
-
-    template <class Extra, class Seconds, class... Told>
-    void save_if_due(const Extra& asked, const detail::run_place& now,
-                     std::optional<std::int64_t> completed, bool last, fit_report& whole,
-                     const Seconds& seconds, Told&... told) {
-        if constexpr (saves<Extra>) {
-            if (!keeper_.is_due(asked, now, completed, last)) return;
-            checkpoint_report report = keeper_.save(asked, now);
-            report.seconds = seconds();
-            keeper_.note(asked, report, whole);
-            (detail::calling::checkpoint(told, report), ...);
-        }
     }
 
     template <std::convertible_to<detail::checkpoint::disk> Files>
@@ -494,32 +419,15 @@ private:
                       "and an optimizer that is not linear: there is nothing to resume from");
         resume_report report;
         if constexpr (saveable) {
-            detail::run_place found = place();
+            detail::run_place found = at_.place();
             report = keeper_.restore(folder, required, options.on_damage, files, found);
             if (!report.found) return report;
-            step_ = found.step;
-            epoch_ = found.epoch;
-            round_ = found.round;
-            source_ = {found.examples, found.of_this_rank, found.own != 0};
+            at_.step = found.step;
+            at_.epoch = found.epoch;
+            at_.round = found.round;
+            at_.source = {found.examples, found.of_this_rank, found.own != 0};
         }
         return report;
-    }
-
-    detail::run_place place(bool stopped = false) const noexcept {
-        return detail::place_at(step_, epoch_, round_, fit_, source_, stopped);
-    }
-
-    /// An epoch that an earlier call left in the middle goes on only over the same data: ranks that
-    /// learn in step all resume it, or none does.
-    bool goes_on_with(const detail::data_source& now) {
-        bool goes_on = true;
-        if (round_ > 0) {
-            goes_on = source_.is(now);
-            if constexpr (in_step) goes_on = together_.agree(goes_on);
-            if (!goes_on) ++epoch_, round_ = 0, learnt_ = {};
-        }
-        source_ = now;
-        return goes_on;
     }
 
     Model& model_;
@@ -532,14 +440,9 @@ private:
     detail::model_buffers<Model> buffers_;
     detail::learnt_by_all<Model, Strategy, state_type> all_;
     detail::batch_reader<typename Model::batch_type> batches_;
-    detail::learnt_so_far learnt_;  // in the epoch after those completed
     std::optional<double> last_loss_;
     std::string description_;
-    std::int64_t step_ = 0;       // rounds completed in all
-    std::int64_t epoch_ = 0;      // epochs completed
-    std::int64_t round_ = 0;      // rounds completed of the epoch after these
-    detail::data_source source_;  // of those rounds
-    detail::fit_progress fit_;    // the one under way
+    detail::run_position at_;
     detail::saved_run_of<Model, state_type, Strategy::synchronous> saved_;
     detail::run_keeper keeper_;
 };

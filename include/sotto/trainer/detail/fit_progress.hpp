@@ -55,9 +55,17 @@ struct data_source {
     bool is(const data_source& now) const noexcept;
 };
 
-/// Where a run stands.
-run_place place_at(std::int64_t step, std::int64_t epoch, std::int64_t round,
-                   const fit_progress& fit, const data_source& source, bool stopped) noexcept;
+/// Where a trainer stands, over all calls of `fit`.
+struct run_position {
+    std::int64_t step = 0;   // rounds completed in all
+    std::int64_t epoch = 0;  // epochs completed
+    std::int64_t round = 0;  // rounds completed of the epoch after these
+    data_source source{};    // of those rounds
+    learnt_so_far learnt{};  // in them
+    fit_progress fit{};      // the call under way
+
+    run_place place(bool stopped = false) const noexcept;
+};
 
 /// Whether this rank has no rounds of its own: it only serves others, or it has no data while
 /// others do. Ranks in step have equally many: then no rank has any.

@@ -74,9 +74,7 @@ SOTTO_DECL bool data_source::is(const data_source& now) const noexcept {
            (of_this_rank == any_share || of_this_rank == now.of_this_rank);
 }
 
-SOTTO_DECL run_place place_at(std::int64_t step, std::int64_t epoch, std::int64_t round,
-                              const fit_progress& fit, const data_source& source,
-                              bool stopped) noexcept {
+SOTTO_DECL run_place run_position::place(bool stopped) const noexcept {
     return {.step = step,
             .epoch = epoch,
             .round = round,
