@@ -84,9 +84,9 @@ private:
 
     bool finish_receives();
 
-    bool post_receives();
+    void post_receives();
 
-    bool post_sends();
+    void post_sends();
 
     /// Whether values that step `sending_` wants to send are still to come in an earlier step.
     bool still_to_arrive(range part) const noexcept;

@@ -75,12 +75,12 @@ void planned<Plan, Value>::start(std::span<Value> values, tag label) {
 
 template <plan Plan, class Value>
 bool planned<Plan, Value>::advance() {
-    for (bool moved = true; moved;) {
-        moved = finish_receives();
-        moved = finish_sends() || moved;
-        moved = post_receives() || moved;
-        moved = post_sends() || moved;
-    }
+    do {
+        do {
+            post_receives();
+            post_sends();
+        } while (finish_sends());  // what has gone makes room for more
+    } while (finish_receives());
     return complete();
 }
 
@@ -145,8 +145,7 @@ bool planned<Plan, Value>::finish_receives() {
 }
 
 template <plan Plan, class Value>
-bool planned<Plan, Value>::post_receives() {
-    bool moved = false;
+void planned<Plan, Value>::post_receives() {
     while (receiving_.index < steps_ && !receives_.full()) {
         const step& now = receiving_.now;
         const range part = next_segment(receiving_, now.in);
@@ -155,14 +154,11 @@ bool planned<Plan, Value>::post_receives() {
         receiving_slot_ = (receiving_slot_ + 1) % window;
         receiving_.done += part.size();
         settle(receiving_, incoming);
-        moved = true;
     }
-    return moved;
 }
 
 template <plan Plan, class Value>
-bool planned<Plan, Value>::post_sends() {
-    bool moved = false;
+void planned<Plan, Value>::post_sends() {
     while (sending_.index < steps_ && !sends_.full()) {
         const range part = next_segment(sending_, sending_.now.out);
         if (still_to_arrive(part)) break;
@@ -171,9 +167,7 @@ bool planned<Plan, Value>::post_sends() {
         sending_slot_ = (sending_slot_ + 1) % window;
         sending_.done += part.size();
         settle(sending_, outgoing);
-        moved = true;
     }
-    return moved;
 }
 
 template <plan Plan, class Value>
