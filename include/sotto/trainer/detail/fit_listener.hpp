@@ -15,8 +15,8 @@
 
 namespace sotto::detail {
 
-/// One of the further arguments of `fit`, without its type: what it is told, and what it asks for. What it is not told is
-/// null.
+/// One of the further arguments of `fit`, without its type: what it is told, and what it asks for.
+/// What it is not told is null.
 struct fit_listener {
     void* to;  // the argument
     void (*begin)(void* to, const run_info&) = nullptr;

@@ -9,8 +9,9 @@
 
 namespace sotto::detail {
 
-/// What ranks that learn in step must ask of `fit` alike, as lines of "name = value": otherwise one would train, or
-/// evaluate, while another is done and waits in vain. Callbacks are each rank's own.
+/// What ranks that learn in step must ask of `fit` alike, as lines of "name = value": otherwise one
+/// would train, or evaluate, while another is done and waits in vain. Callbacks are each rank's
+/// own.
 ///   errors  invalid_option: an evaluation every 0 epochs
 std::string fit_request(std::int64_t examples, bool own_data, const training_length& length,
                         std::span<const fit_listener> listeners);
