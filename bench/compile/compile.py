@@ -5,10 +5,11 @@
 
 Each program is compiled in turns with the others, for so many rounds; medians of the compiler's user
 seconds and of its peak memory count. The library is built once before, and its own cost is said. A
-program's edit is one more line in its main(), compiled and linked against the library. Limits that
-depend on the machine are in parts of the LibTorch program's time, which is taken as LIBTORCH_SECONDS
-on the machine that they were set on. LibTorch (Debian: libtorch-dev) is left out where it is not
-there. Nothing else should run. --table writes bench/results/compile.md."""
+program's edit is one more line in its main(), compiled and linked against the library, also with its
+headers precompiled, as CMake's target_precompile_headers does. Limits that depend on the machine are
+in parts of the LibTorch program's time, which is taken as LIBTORCH_SECONDS on the machine that they
+were set on. LibTorch (Debian: libtorch-dev) is left out where it is not there. Nothing else should
+run. --table writes bench/results/compile.md."""
 
 import argparse
 import datetime
@@ -85,8 +86,8 @@ class Bench:
         self.options, self.scratch = options, pathlib.Path(scratch)
         self.flags = [options.compiler, "-std=c++20", f"-I{ROOT / 'include'}"]
 
-    def compile(self, source, optimised, *more):
-        return measured([*self.flags, optimised, *more, "-c", source, "-o", self.scratch / "made.o"])
+    def compile(self, source, optimised, *more, made=None):
+        return measured([*self.flags, optimised, *more, "-c", source, "-o", made or self.scratch / "made.o"])
 
     def program(self, program, mode):
         source = program.source
@@ -99,12 +100,19 @@ class Bench:
     def libtorch(self):
         return self.compile(HERE / "libtorch_mlp.cpp", "-O2", *torch_flags())
 
-    def edit(self, number):
+    def edit(self, number, precompiled=False):
         """A line more in main(), compiled as one debugs, and linked."""
-        source = self.scratch / "edited.cpp"
         text = (ROOT / "examples/guides/first.cpp").read_text()
+        more = ["-DSOTTO_SEPARATE_COMPILATION"]
+        if precompiled:
+            headers = self.scratch / "headers.hpp"
+            if not headers.exists():  # once, as a project's build does
+                headers.write_text("".join(line for line in text.splitlines(True) if line.startswith("#include")))
+                self.compile(headers, "-O0", *more, "-x", "c++-header", made=f"{headers}.gch")
+            more += ["-include", headers]
+        source = self.scratch / "edited.cpp"
         source.write_text(text.replace("int main() try {", f"int main() try {{\n    (void){number};", 1))
-        compiled, memory = self.compile(source, "-O0", "-DSOTTO_SEPARATE_COMPILATION")
+        compiled, memory = self.compile(source, "-O0", *more)
         linked, _ = measured([self.options.compiler, self.scratch / "made.o", f"-L{self.options.build}",
                               *LIBRARIES, "-o", self.scratch / "made"])
         return compiled + linked, memory
@@ -117,6 +125,7 @@ def rows(bench):
             yield (f"{program.name}, {program.optimised}", mode, program.most[mode],
                    lambda turn, p=program, m=mode: bench.program(p, m))
     yield ("a line of the first program edited, -O0, and linked", "compiled", 4.0, bench.edit)
+    yield ("the same edit, the headers precompiled", "compiled", 4.0, lambda turn: bench.edit(turn, precompiled=True))
     if torch_flags():
         yield ("LibTorch: MLP 784-512-10, ten steps of SGD, -O2", "", None, lambda turn: bench.libtorch())
 

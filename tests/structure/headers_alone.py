@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """headers_alone.py ROOT LIST JOBS COMPILER [FLAGS]...
 
-Every header that the file LIST names, as "include/sotto/folder/file.hpp", compiles alone.
+Every header that the file LIST names, as "include/sotto/folder/file.hpp", compiles alone. With
+-DSOTTO_SEPARATE_COMPILATION among the FLAGS, one that has a body, "file.ipp", is compiled as the first of what its body
+includes: so either is known to include what it needs.
 
 Most of the time would go into what many headers include, so that some are precompiled. A header may begin with a
 precompiled one that it includes itself, directly or not: all of its own text stands behind its includes, and the text
@@ -80,7 +82,8 @@ def main(root, listing, jobs, *compile):
     if not listed:
         sys.exit(f"{listing}: names no header")
     root = pathlib.Path(root)
-    begins = beginnings(Includes(root, listed, "-DSOTTO_SEPARATE_COMPILATION" not in compile))
+    separate = "-DSOTTO_SEPARATE_COMPILATION" in compile
+    begins = beginnings(Includes(root, listed, not separate))
     stems = sorted({stem for stem in begins.values() if stem})
 
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(int(jobs)) as pool:
@@ -104,11 +107,12 @@ def main(root, listing, jobs, *compile):
             return compiled(*begin, "-fsyntax-only", "-x", "c++", "-", text=f'#include "{name.removeprefix("include/")}"\n')
 
         list(pool.map(precompiled, stems))
-        names = sorted(listed)
+        names = sorted(body if separate and (body := f"{name.removesuffix('.hpp')}.ipp") in begins else name
+                       for name in listed)
         at_fault = [(name, ran.stdout) for name, ran in zip(names, pool.map(alone, names)) if ran.returncode]
     for name, said in at_fault:
         print(f"{said}{name}: does not compile alone")
-    print(f"{len(listed) - len(at_fault)} of {len(listed)} headers compile alone")
+    print(f"{len(listed) - len(at_fault)} of {len(listed)} headers compile alone" + " with their bodies" * separate)
     return 1 if at_fault else 0
 
 

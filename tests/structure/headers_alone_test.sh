@@ -1,7 +1,7 @@
 #!/bin/sh
 # headers_alone_test.sh PYTHON COMPILER
 # Proves that headers_alone.py refuses a header that lacks an include, wherever it stands and whatever of it is
-# precompiled.
+# precompiled, and a body that lacks one.
 
 folder=$(cd "$(dirname "$0")" && pwd)
 python=$1
@@ -27,9 +27,11 @@ says() {
 # check HEADER...
 check() {
     printf 'include/sotto/core/%s.hpp\n' "$@" > "$scratch/list"
+    # shellcheck disable=SC2086 # none, or one
     said=$("$python" -B "$folder/headers_alone.py" "$scratch" "$scratch/list" 2 \
-        "$compiler" -std=c++20 "-I$scratch/include" 2>&1)
+        "$compiler" -std=c++20 $mode "-I$scratch/include" 2>&1)
 }
+mode=
 
 refused() {
     check "$@" && failures=$((failures + 1)) && echo "accepted: $*"
@@ -86,6 +88,22 @@ CPP
 # shellcheck disable=SC2086 # several names
 refused whole broken $victims
 says '1 of 10 headers compile alone'
+
+# `with_body` is declared; its body calls what another body includes.
+header with_body <<'CPP'
+void with_body();
+#ifndef SOTTO_SEPARATE_COMPILATION
+#include "sotto/core/with_body.ipp"
+#endif
+CPP
+printf '#pragma once\n#include "sotto/core/with_body.hpp"\ninline void with_body() { whole(); }\n' \
+    > "$scratch/include/sotto/core/with_body.ipp"
+refused with_body whole
+mode=-DSOTTO_SEPARATE_COMPILATION
+refused with_body whole
+says 'include/sotto/core/with_body.ipp: does not compile alone'
+says '1 of 2 headers compile alone with their bodies'
+mode=
 
 : > "$scratch/list"
 said=$("$python" -B "$folder/headers_alone.py" "$scratch" "$scratch/list" 1 "$compiler" 2>&1) &&

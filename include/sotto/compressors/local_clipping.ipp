@@ -7,7 +7,7 @@
 #include "sotto/core/config.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/require_option.hpp"
-#include "sotto/kernels/detail/simd/arithmetic.hpp"
+#include "sotto/kernels/detail/simd/reductions.hpp"
 
 namespace sotto {
 

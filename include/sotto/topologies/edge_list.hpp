@@ -1,6 +1,5 @@
 #pragma once
 
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -87,12 +86,6 @@ namespace sotto::detail::topologies {
 
 /// The words of a line, up to a '#'.
 std::vector<std::string_view> words_of(std::string_view line);
-
-template <class Number>
-bool read_number(std::string_view word, Number& to) {
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), to);
-    return error == std::errc() && end == word.data() + word.size();
-}
 
 }  // namespace sotto::detail::topologies
 

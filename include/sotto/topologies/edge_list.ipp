@@ -9,6 +9,7 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/files/input_file.hpp"
+#include "sotto/core/detail/text/number_text.hpp"
 #include "sotto/core/errors.hpp"
 
 namespace sotto::topologies {
@@ -77,9 +78,9 @@ SOTTO_DECL edge_list read_edge_list(const std::filesystem::path& file, bool dire
         detail::topologies::edge e{.line = number};
         double weight = 0.0;
         const bool whole = words.size() <= 3 && words.size() >= 2 &&
-                           detail::topologies::read_number(words[0], e.from) &&
-                           detail::topologies::read_number(words[1], e.to) &&
-                           (words.size() == 2 || detail::topologies::read_number(words[2], weight));
+                           detail::read_number(words[0], e.from) &&
+                           detail::read_number(words[1], e.to) &&
+                           (words.size() == 2 || detail::read_number(words[2], weight));
         if (!whole)
             throw error(errc::malformed, "'" + file.string() + "', line " + std::to_string(number) +
                                              ": expected two ranks and perhaps a weight, found '" +

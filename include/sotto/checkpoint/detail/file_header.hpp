@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "sotto/core/detail/text/number_text.hpp"
+
 namespace sotto::detail::checkpoint {
 
 /// The element types of the safetensors format.
@@ -111,6 +113,13 @@ struct file_header {
 
     /// The text under this name; null if there is none.
     const std::string* metadata_named(std::string_view name) const noexcept;
+
+    /// The number under this name; whether there is one.
+    template <class Number>
+    bool read_number(std::string_view name, Number& into) const {
+        const std::string* const text = metadata_named(name);
+        return text && detail::read_number(*text, into);
+    }
 };
 
 /// Tensors of a header by name.

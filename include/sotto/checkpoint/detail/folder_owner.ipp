@@ -3,13 +3,13 @@
 #include "sotto/checkpoint/detail/folder_owner.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/files/file_kind.hpp"
+#include "sotto/core/detail/text/number_text.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/printable.hpp"
 
@@ -40,10 +40,6 @@ SOTTO_DECL std::optional<claimant> read_owner(std::string_view text) {
     claimant who{{}, {}, {}};
     if (!text.starts_with(owner_format) || text.back() != '\n') return std::nullopt;
     std::size_t found = 0;
-    const auto number = [](std::string_view value, auto& into) {
-        const auto [end, why] = std::from_chars(value.data(), value.data() + value.size(), into);
-        return why == std::errc() && end == value.data() + value.size();
-    };
     text.remove_prefix(text.find('\n') + 1);
     while (!text.empty()) {
         const std::string_view line = text.substr(0, text.find('\n'));
@@ -60,10 +56,10 @@ SOTTO_DECL std::optional<claimant> read_owner(std::string_view text) {
             who.process.host = value;
         else if (name == "boot")
             who.process.boot = value;
-        else if (name == "pid_namespace" ? !number(value, who.process.pid_namespace)
-                 : name == "process"     ? !number(value, who.process.id)
-                 : name == "started"     ? !number(value, who.process.started)
-                 : name == "folder"      ? !number(value, who.folder.emplace())
+        else if (name == "pid_namespace" ? !read_number(value, who.process.pid_namespace)
+                 : name == "process"     ? !read_number(value, who.process.id)
+                 : name == "started"     ? !read_number(value, who.process.started)
+                 : name == "folder"      ? !read_number(value, who.folder.emplace())
                                          : true)
             return std::nullopt;
     }

@@ -3,7 +3,6 @@
 #include "sotto/checkpoint/detail/published_model.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <iterator>
 #include <string_view>
@@ -24,13 +23,6 @@
 #include "sotto/kernels/detail/simd/reductions.hpp"
 
 namespace sotto::detail::checkpoint {
-
-template <class Number>
-bool read_number(const std::string* text, Number& into) {
-    if (!text) return false;
-    const auto [end, why] = std::from_chars(text->data(), text->data() + text->size(), into);
-    return why == std::errc{} && end == text->data() + text->size();
-}
 
 /// What use(file) returns for the newest file of a folder that is whole and newer than step
 /// `after`; nothing where there is none. Newer ones that are damaged or unreadable are in `refused`
@@ -54,10 +46,10 @@ SOTTO_DECL std::optional<std::vector<judgement>> read_judgements(std::string_vie
     while (!text.empty()) {
         const std::string_view one = text.substr(0, text.find(' '));
         text.remove_prefix((std::min)(one.size() + 1, text.size()));
-        const std::string group(one.substr(0, one.find(':')));
-        const std::string loss(one.substr((std::min)(group.size() + 1, one.size())));
+        const std::string_view group = one.substr(0, one.find(':'));
+        const std::string_view loss = one.substr((std::min)(group.size() + 1, one.size()));
         judgement read;
-        if (!read_number(&group, read.group) || !read_number(&loss, read.label_loss))
+        if (!read_number(group, read.group) || !read_number(loss, read.label_loss))
             return std::nullopt;
         all.push_back(read);
     }
@@ -118,8 +110,8 @@ SOTTO_DECL published_facts facts_of(const file_reader& file) {
     is("format", "sotto.model");
     is("format.version", "1");
     published_facts facts;
-    if (!read_number(header.metadata_named("step"), facts.step)) refuse("step", "a number");
-    if (!read_number(header.metadata_named("label_loss"), facts.label_loss))
+    if (!header.read_number("step", facts.step)) refuse("step", "a number");
+    if (!header.read_number("label_loss", facts.label_loss))
         refuse("label_loss", "a number");
     if (const std::string* group = header.metadata_named("group")) facts.group = *group;
     if (const std::string* deal = header.metadata_named("deal")) facts.deal = *deal;

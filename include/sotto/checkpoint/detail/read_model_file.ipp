@@ -212,7 +212,7 @@ SOTTO_DECL model_values read_model_file(const std::filesystem::path& path) {
                   std::to_string(in.size()));
     if (!ours) return read_tensors(in, path, header);
     std::size_t buffers = 0;
-    if (!read_number(header.metadata_named("buffers"), buffers) || buffers > header.tensors.size())
+    if (!header.read_number("buffers", buffers) || buffers > header.tensors.size())
         in.refuse("of " + std::to_string(header.tensors.size()) +
                   " tensors are buffers: " + std::string(said("buffers")));
     model_values found;

@@ -8,6 +8,7 @@
 
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/core/config.hpp"
+#include "sotto/core/detail/files/file_kind.hpp"
 
 namespace sotto::detail::checkpoint {
 

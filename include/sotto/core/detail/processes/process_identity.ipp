@@ -3,6 +3,7 @@
 #include "sotto/core/detail/processes/process_identity.hpp"
 
 #include "sotto/core/config.hpp"
+#include "sotto/core/detail/text/number_text.hpp"
 
 namespace sotto::detail {
 
@@ -10,11 +11,7 @@ SOTTO_DECL std::optional<process_stat> read_process_stat(std::string_view text) 
     process_stat found;
     const std::size_t name_end = text.rfind(')');
     if (name_end == text.npos) return std::nullopt;
-    const auto number = [](std::string_view word, std::int64_t& into) {
-        const auto [end, why] = std::from_chars(word.data(), word.data() + word.size(), into);
-        return why == std::errc() && end == word.data() + word.size();
-    };
-    if (!number(text.substr(0, text.find(' ')), found.id)) return std::nullopt;
+    if (!read_number(text.substr(0, text.find(' ')), found.id)) return std::nullopt;
     std::string_view rest = text.substr(name_end + 1);
     constexpr int state = 3, threads = 20, started = 22;  // as proc(5) counts them
     for (int field = state; field <= started; ++field) {
@@ -23,8 +20,8 @@ SOTTO_DECL std::optional<process_stat> read_process_stat(std::string_view text) 
         const std::string_view word = rest.substr(0, rest.find_first_of(" \n"));
         rest.remove_prefix(word.size());
         if (field == state && word.size() == 1) found.state = word.front();
-        if (field == threads && !number(word, found.threads)) return std::nullopt;
-        if (field == started && !number(word, found.started)) return std::nullopt;
+        if (field == threads && !read_number(word, found.threads)) return std::nullopt;
+        if (field == started && !read_number(word, found.started)) return std::nullopt;
     }
     return found;
 }

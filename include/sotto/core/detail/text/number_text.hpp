@@ -2,6 +2,8 @@
 
 #include <charconv>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 namespace sotto::detail {
 
@@ -19,6 +21,13 @@ std::string fixed_text(double value, int places);
 
 /// A number with at most so many significant digits.
 std::string general_text(double value, int digits);
+
+/// Reads a decimal number; whether the text is one, and nothing else.
+template <class Number>
+bool read_number(std::string_view text, Number& into) {
+    const auto [end, why] = std::from_chars(text.data(), text.data() + text.size(), into);
+    return why == std::errc() && end == text.data() + text.size();
+}
 
 }  // namespace sotto::detail
 

@@ -3,9 +3,7 @@
 #include "sotto/core/detail/text/number_text.hpp"
 
 #include <array>
-#include <charconv>
 #include <cstddef>
-#include <string_view>
 
 #include "sotto/core/config.hpp"
 
