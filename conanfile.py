@@ -59,6 +59,8 @@ class SottoConan(ConanFile):
         self.requires("xsimd/[>=8.1 <15]")
         self.requires("boost/[>=1.74 <2]", options={"header_only": True})  # builds no Boost
         self.requires("xxhash/[>=0.8 <1]")
+        if self.options.compiled:
+            self.requires("nlohmann_json/[>=3.10 <4]", transitive_headers=True)
         if self.options.models:
             self.requires("openblas/[>=0.3.20 <1]")
             self.requires("zlib/[>=1.2.11 <2]")
@@ -69,6 +71,8 @@ class SottoConan(ConanFile):
 
     def build_requirements(self):
         self.test_requires("doctest/[>=2.4 <3]")
+        if not self.options.compiled:
+            self.test_requires("nlohmann_json/[>=3.10 <4]")
 
     def validate(self):
         check_min_cppstd(self, 20)
@@ -153,7 +157,7 @@ class SottoConan(ConanFile):
             "mpi": ["openmpi::openmpi"],
         }
         if self.options.compiled:
-            self._add_compiled("compiled", "sotto", ["base"])
+            self._add_compiled("compiled", "sotto", ["base", "nlohmann_json::nlohmann_json"])
         for name, libraries in needs.items():
             if self.options.get_safe(name):
                 part = self.cpp_info.components[name]

@@ -48,7 +48,7 @@ function(sotto_compile name headers)
     set_target_properties(sotto_${name} PROPERTIES
         EXPORT_NAME ${name} OUTPUT_NAME ${output} CXX_EXTENSIONS OFF)
     target_compile_definitions(sotto_${name} PUBLIC SOTTO_SEPARATE_COMPILATION)
-    target_link_libraries(sotto_${name} PUBLIC ${headers})
+    target_link_libraries(sotto_${name} PUBLIC ${headers} PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
 endfunction()
 
 sotto_compile(compiled sotto sotto_bodies sotto_tcp_bodies)

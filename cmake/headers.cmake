@@ -438,7 +438,7 @@ set(sotto_headers
     include/sotto/trainer/detail/checkpointing/saved_run.hpp
     include/sotto/trainer/detail/checkpointing/saving.hpp
     include/sotto/trainer/detail/evaluator.hpp
-    include/sotto/trainer/detail/fit_listener.hpp
+    include/sotto/trainer/detail/fit_argument.hpp
     include/sotto/trainer/detail/fit_loop.hpp
     include/sotto/trainer/detail/fit_progress.hpp
     include/sotto/trainer/detail/fit_request.hpp

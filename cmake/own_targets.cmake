@@ -52,7 +52,7 @@ set(sotto_header_only "^(fast_math_.*|fuzz_.*|unit_kernels(_.*)?|bench_kernels)$
 # What stands before the names of the parts that our other targets link.
 set(sotto_own_prefix "")
 set(sotto_own_base sotto::sotto)
-if(SOTTO_OWN_COMPILED)
+if(SOTTO_OWN_COMPILED AND TARGET sotto_compiled)
     set(sotto_own_prefix compiled_)
     set(sotto_own_base sotto::compiled)
     foreach(target IN ITEMS compiled compiled_models compiled_tls compiled_mpi)

@@ -84,6 +84,9 @@ def build_library(folder, compiler):
 class Bench:
     def __init__(self, options, scratch):
         self.options, self.scratch = options, pathlib.Path(scratch)
+        # A header that could not be used as precompiled would be read as text.
+        clang = "clang" in pathlib.Path(options.compiler).name
+        self.only_precompiled = [] if clang else ["-Winvalid-pch", "-Werror=invalid-pch"]
         self.flags = [options.compiler, "-std=c++20", f"-I{ROOT / 'include'}"]
 
     def compile(self, source, optimised, *more, made=None):
@@ -109,7 +112,7 @@ class Bench:
             if not headers.exists():  # once, as a project's build does
                 headers.write_text("".join(line for line in text.splitlines(True) if line.startswith("#include")))
                 self.compile(headers, "-O0", *more, "-x", "c++-header", made=f"{headers}.gch")
-            more += ["-include", headers]
+            more += ["-include", headers, *self.only_precompiled]
         source = self.scratch / "edited.cpp"
         source.write_text(text.replace("int main() try {", f"int main() try {{\n    (void){number};", 1))
         compiled, memory = self.compile(source, "-O0", *more)

@@ -35,7 +35,7 @@ if [ "${1:-}" = --system ]; then
     xsimd=$(version_of /usr/include/xsimd/config/xsimd_config.hpp XSIMD_VERSION_{MAJOR,MINOR,PATCH})
     xtl=$(version_of /usr/include/xtl/xtl_config.hpp XTL_VERSION_{MAJOR,MINOR,PATCH})
     for package in "xtl/$xtl" "xsimd/$xsimd" "xtensor/$xtensor" "boost/$boost" xxhash/0.8.1 doctest/2.4.9 \
-        openblas/0.3.21 zlib/1.2.13 openssl/3.0.17 openmpi/4.1.4; do
+        nlohmann_json/3.11.2 openblas/0.3.21 zlib/1.2.13 openssl/3.0.17 openmpi/4.1.4; do
         echo "== stands for Conan Center's: $package"
         conan create tests/package_managers/system --name "${package%/*}" --version "${package#*/}" \
             > "$CONAN_HOME/log" 2>&1 || { cat "$CONAN_HOME/log" >&2; exit 1; }

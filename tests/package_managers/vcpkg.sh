@@ -41,7 +41,7 @@ if [ "$system" = yes ]; then
     export VCPKG_FORCE_SYSTEM_BINARIES=1 X_VCPKG_ASSET_SOURCES="clear;x-block-origin"
     export VCPKG_BINARY_SOURCES=clear  # to copy is faster
     overlays=("$work/system")
-    for name in boost-asio mpi openblas openssl xsimd xtensor xtl xxhash zlib; do
+    for name in boost-asio mpi nlohmann-json openblas openssl xsimd xtensor xtl xxhash zlib; do
         mkdir -p "$work/system/$name"
         cp tests/package_managers/system/portfile.cmake "$work/system/$name/"
         more=

@@ -55,6 +55,11 @@ class Includes:
         return len(all_of_it) + 3 * len(others) + 60 * any(map(LONG.search, others))
 
 
+def header_of(name):
+    """That of a body, which must not begin with more than its header includes."""
+    return name.removesuffix(".ipp") + ".hpp" if name.endswith(".ipp") else name
+
+
 def beginnings(includes):
     """For each header the precompiled one that it begins with, or None: those that together save most."""
     names = sorted(includes.direct)
@@ -64,7 +69,7 @@ def beginnings(includes):
     def gains(stem):
         cost = includes.cost(stem)
         return {name: cost - saved[name] for name in names
-                if name != stem and stem in includes.own(name) and cost > saved[name]}
+                if name != stem and stem in includes.own(header_of(name)) and cost > saved[name]}
 
     for _ in range(PRECOMPILED):
         # To write one costs more than to read the text.

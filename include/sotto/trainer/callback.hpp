@@ -5,8 +5,39 @@
 #include <type_traits>
 #include <utility>
 
-#include "sotto/core/errors.hpp"
 #include "sotto/trainer/reports.hpp"
+
+namespace sotto::detail {
+
+// What a callback may have; see callback.
+template <class C>
+concept told_of_begin = requires(C& c, const run_info& info) {
+    c.on_begin(info);
+};
+template <class C>
+concept told_of_steps = requires(C& c, const step_report& report) {
+    c.on_step(report);
+}
+|| std::is_invocable_v<C&, const step_report&>;
+template <class C>
+concept told_of_epochs = requires(C& c, const epoch_report& report) {
+    c.on_epoch(report);
+}
+|| std::is_invocable_v<C&, const epoch_report&>;
+template <class C>
+concept told_of_checkpoints = requires(C& c, const checkpoint_report& saved) {
+    c.on_checkpoint(saved);
+};
+template <class C>
+concept told_of_end = requires(C& c, const fit_report& whole) {
+    c.on_end(whole);
+};
+template <class C>
+concept knows_what_is_incomplete = requires(const C& c) {
+    { c.incomplete() } -> std::convertible_to<std::string>;
+};
+
+}  // namespace sotto::detail
 
 namespace sotto {
 
@@ -28,22 +59,8 @@ enum class verdict : bool { go_on, stop };
 /// last step: on_step sees the parameters that the step itself left. It precedes on_epoch, unless
 /// the verdict of on_epoch ends the call.
 template <class C>
-concept callback = requires(C& c, const run_info& info) {
-    c.on_begin(info);
-}
-|| requires(C& c, const step_report& step) {
-    c.on_step(step);
-}
-|| requires(C& c, const epoch_report& epoch) {
-    c.on_epoch(epoch);
-}
-|| requires(C& c, const checkpoint_report& saved) {
-    c.on_checkpoint(saved);
-}
-|| requires(C& c, const fit_report& whole) {
-    c.on_end(whole);
-}
-|| std::is_invocable_v<C&, const step_report&> || std::is_invocable_v<C&, const epoch_report&>;
+concept callback = detail::told_of_begin<C> || detail::told_of_steps<C> ||
+    detail::told_of_epochs<C> || detail::told_of_checkpoints<C> || detail::told_of_end<C>;
 
 /// Whether a callback that is told of steps returns nothing: an answer would be heard by nobody.
 template <class C>
@@ -75,22 +92,18 @@ inline constexpr bool answers_epochs_by_verdict = [] {
 
 }  // namespace sotto
 
-/// What a callback may leave out.
 namespace sotto::detail::calling {
 
-template <class C>
-void begin(C& c, const run_info& info) {
-    if constexpr (requires { c.on_begin(info); }) c.on_begin(info);
-}
-
+/// Requires told_of_steps<C>.
 template <class C>
 void step(C& c, const step_report& report) {
     if constexpr (requires { c.on_step(report); })
         c.on_step(report);
-    else if constexpr (std::is_invocable_v<C&, const step_report&>)
+    else
         c(report);
 }
 
+/// Requires told_of_epochs<C>.
 template <class C>
 verdict epoch(C& c, const epoch_report& report) {
     const auto answer = [](auto&& call) {
@@ -101,31 +114,8 @@ verdict epoch(C& c, const epoch_report& report) {
     };
     if constexpr (requires { c.on_epoch(report); })
         return answer([&] { return c.on_epoch(report); });
-    else if constexpr (std::is_invocable_v<C&, const epoch_report&>)
+    else
         return answer([&] { return c(report); });
-    else
-        return verdict::go_on;
-}
-
-template <class C>
-void checkpoint(C& c, const checkpoint_report& report) {
-    if constexpr (requires { c.on_checkpoint(report); }) c.on_checkpoint(report);
-}
-
-template <class C>
-void end(C& c, const fit_report& report) {
-    if constexpr (requires { c.on_end(report); }) c.on_end(report);
-}
-
-/// Why the output of a callback is incomplete; empty: it is complete, or there is none.
-template <class C>
-std::string incomplete(const C& c) {
-    if constexpr (requires {
-                      { c.incomplete() } -> std::convertible_to<std::string>;
-                  })
-        return c.incomplete();
-    else
-        return {};
 }
 
 }  // namespace sotto::detail::calling

@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "sotto/checkpoint/detail/disk.hpp"
@@ -19,6 +18,9 @@
 #include "sotto/data/dataset.hpp"
 #include "sotto/data/sampler.hpp"
 #include "sotto/models/gradient_source.hpp"
+#include "sotto/strategies/detail/rank_loss.hpp"
+#include "sotto/strategies/round_report.hpp"
+#include "sotto/strategies/server_report.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/trainer/callback.hpp"
 #include "sotto/trainer/checkpoints.hpp"
@@ -29,7 +31,7 @@
 #include "sotto/trainer/detail/checkpointing/run_place.hpp"
 #include "sotto/trainer/detail/checkpointing/saved_run.hpp"
 #include "sotto/trainer/detail/evaluator.hpp"
-#include "sotto/trainer/detail/fit_listener.hpp"
+#include "sotto/trainer/detail/fit_argument.hpp"
 #include "sotto/trainer/detail/fit_loop.hpp"
 #include "sotto/trainer/detail/fit_progress.hpp"
 #include "sotto/trainer/detail/fit_request.hpp"
@@ -147,13 +149,13 @@ public:
             detail::measurable<Model> || !(evaluates<Extras> || ...),
             "evaluate: the model must be a predictor (forward, backward, predict, outputs, and "
             "batches with labels()) or have loss(parameters, batch), the mean loss of a batch");
-        const std::array<detail::fit_listener, sizeof...(Extras)> listeners{listener_of(extras)...};
+        const std::array<detail::fit_argument, sizeof...(Extras)> arguments{erased(extras)...};
         if constexpr (detail::shared_or_own<Data>::own)
             return run(data.data,
                        state_.share().empty() ? detail::data::share{0, 0} : detail::data::share{},
-                       true, length, listeners);
+                       true, length, arguments);
         else
-            return run(data, state_.share(), false, length, listeners);
+            return run(data, state_.share(), false, length, arguments);
     }
 
     /// A number alone says too little: of what?
@@ -301,9 +303,9 @@ private:
 
     /// What a call of `fit` does with data of this type.
     template <class Data>
-    class work_on final : public detail::fit_work {
+    class driver_of final : public detail::fit_driver {
     public:
-        work_on(trainer& by, const Data& data, const detail::data::sampler& sampler, bool own)
+        driver_of(trainer& by, const Data& data, const detail::data::sampler& sampler, bool own)
             : by_(by), data_(data), sampler_(sampler), own_(own) {}
 
         void prepare() override {
@@ -345,21 +347,21 @@ private:
     };
 
     template <class Extra>
-    static detail::fit_listener listener_of(Extra& extra) {
-        detail::fit_listener made = detail::listener_of(extra);
+    static detail::fit_argument erased(Extra& extra) {
+        evaluation (*evaluate)(void*, void*) = nullptr;
         if constexpr (evaluates<Extra>)
-            made.evaluate = [](void* by, void* to) {
-                return static_cast<trainer*>(by)->evaluate_as(detail::argument_of<Extra>(to));
+            evaluate = [](void* by, void* to) {
+                return static_cast<trainer*>(by)->evaluate_as(detail::argument_at<Extra>(to));
             };
-        return made;
+        return detail::fit_argument_of(extra, evaluate);
     }
 
     template <class Data>
     fit_report run(const Data& data, const detail::data::share& share, bool own,
                    detail::training_length length,
-                   std::span<const detail::fit_listener> listeners) {
+                   std::span<const detail::fit_argument> arguments) {
         keeper_.require_whole_state();
-        const std::string request = detail::fit_request(data.size(), own, length, listeners);
+        const std::string request = detail::fit_request(data.size(), own, length, arguments);
         if constexpr (in_step) detail::require_agreement(transport_, request);
         detail::data::sampler sampler(
             data.size(), share, options_.batch_size, chance_.of_order("order"), options_.shuffle,
@@ -367,10 +369,10 @@ private:
             chance_.of_all("shards"));
         const detail::run_keeper::training training(keeper_);
         const detail::conducting::fit_scope<state_type> scope(state_);
-        work_on<Data> work(*this, data, sampler, own);
-        return detail::run_fit(work, at_, keeper_, sampler,
+        driver_of<Data> driver(*this, data, sampler, own);
+        return detail::run_fit(driver, at_, keeper_, sampler,
                                {.trainer = this,
-                                .through = transport_,
+                                .all_ranks = transport_,
                                 .together = together_,
                                 .length = length,
                                 .source = {data.size(), sampler.examples(), own},
@@ -378,7 +380,7 @@ private:
                                 .in_step = in_step,
                                 .parameters = tensors(),
                                 .description = description_},
-                               listeners);
+                               arguments);
     }
 
     template <class Data>

@@ -13,6 +13,7 @@ CMAKE = {
     "openblas": ("OpenBLAS", "OpenBLAS::OpenBLAS"),
     "zlib": ("ZLIB", "ZLIB::ZLIB"),
     "doctest": ("doctest", "doctest::doctest"),
+    "nlohmann_json": ("nlohmann_json", "nlohmann_json::nlohmann_json"),
     "openmpi": ("openmpi", "openmpi::openmpi"),
 }
 

@@ -114,7 +114,7 @@ struct file_header {
     /// The text under this name; null if there is none.
     const std::string* metadata_named(std::string_view name) const noexcept;
 
-    /// The number under this name; whether there is one.
+    /// Reads the number under this name; see detail::read_number. False if there is no such name.
     template <class Number>
     bool read_number(std::string_view name, Number& into) const {
         const std::string* const text = metadata_named(name);

@@ -111,8 +111,7 @@ SOTTO_DECL published_facts facts_of(const file_reader& file) {
     is("format.version", "1");
     published_facts facts;
     if (!header.read_number("step", facts.step)) refuse("step", "a number");
-    if (!header.read_number("label_loss", facts.label_loss))
-        refuse("label_loss", "a number");
+    if (!header.read_number("label_loss", facts.label_loss)) refuse("label_loss", "a number");
     if (const std::string* group = header.metadata_named("group")) facts.group = *group;
     if (const std::string* deal = header.metadata_named("deal")) facts.deal = *deal;
     if (const std::string* text = header.metadata_named("judged")) {

@@ -9,7 +9,6 @@
 #include "sotto/checkpoint/detail/digest.hpp"
 #include "sotto/checkpoint/detail/file_reader.hpp"
 #include "sotto/checkpoint/detail/parse_header.hpp"
-#include "sotto/checkpoint/detail/published_model.hpp"
 #include "sotto/checkpoint/detail/sections.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/core/errors.hpp"

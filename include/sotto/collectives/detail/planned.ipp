@@ -75,12 +75,12 @@ void planned<Plan, Value>::start(std::span<Value> values, tag label) {
 
 template <plan Plan, class Value>
 bool planned<Plan, Value>::advance() {
-    do {
-        do {
-            post_receives();
-            post_sends();
-        } while (finish_sends());  // what has gone makes room for more
-    } while (finish_receives());
+    for (bool moved = true; moved;) {
+        post_receives();
+        post_sends();
+        moved = finish_sends();
+        moved = finish_receives() || moved;
+    }
     return complete();
 }
 

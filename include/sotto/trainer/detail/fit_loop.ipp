@@ -2,57 +2,61 @@
 
 #include "sotto/trainer/detail/fit_loop.hpp"
 
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/config.hpp"
+#include "sotto/trainer/detail/checkpointing/run_place.hpp"
 
 namespace sotto::detail {
 
 /// One call of `fit`.
 class fit_loop {
 public:
-    fit_loop(fit_work& work, run_position& at, run_keeper& keeper, data::sampler& sampler,
-             const fit_terms& terms, std::span<const fit_listener> listeners)
-        : work_(work),
+    fit_loop(fit_driver& driver, run_position& at, run_keeper& keeper, data::sampler& sampler,
+             const fit_terms& terms, std::span<const fit_argument> arguments)
+        : driver_(driver),
           at_(at),
           keeper_(keeper),
           sampler_(sampler),
           terms_(terms),
-          listeners_(listeners) {}
+          arguments_(arguments) {}
 
     fit_report run() {
         begin();
         while (!is_over() && do_epoch()) {}
-        // What was resumed had nothing left to do: how good it is was asked for nevertheless.
+        // A resumed call that has nothing left to do still evaluates.
         if (resumed_ && whole_.steps == 0 && !whole_.evaluated) evaluate_at_the_end();
         keeper_.end_fit();
         whole_.step = at_.step;
         whole_.seconds = seconds();
-        whole_.served = work_.report_of_server();
-        whole_.losses = work_.losses();
-        for (const fit_listener& l : listeners_)
-            if (l.end) l.end(l.to, whole_);
+        whole_.served = driver_.report_of_server();
+        whole_.losses = driver_.losses();
+        for (const fit_argument& a : arguments_)
+            if (a.end) a.end(a.to, whole_);
         whole_.incomplete = keeper_.incomplete(whole_.served);
-        for (const fit_listener& l : listeners_)
-            if (l.incomplete) add_sentence(whole_.incomplete, l.incomplete(l.to));
+        for (const fit_argument& a : arguments_)
+            if (a.incomplete) add_sentence(whole_.incomplete, a.incomplete(a.to));
         return std::move(whole_);
     }
 
 private:
     bool is_over() const noexcept { return at_.fit.ends(terms_.length); }
-    double seconds() const { return in_seconds(terms_.through.now() - start_); }
+    double seconds() const { return in_seconds(terms_.all_ranks.now() - start_); }
 
     void begin() {
         resumed_ = keeper_.resumes();
         at_.fit = keeper_.next_fit();
-        for (const fit_listener& l : listeners_)
-            if (l.saves && !is_over()) keeper_.require_folder(*l.saves, at_.place());
+        for (const fit_argument& a : arguments_)
+            if (a.saves && !is_over()) keeper_.require_folder(*a.saves, at_.place());
         const bool begins_anew = !is_over() && !goes_on_with_data();
         keeper_.begin_fit(at_.fit);
-        work_.prepare();
-        start_ = terms_.through.now();
-        if (!is_over()) begun_ = work_.begin();
+        driver_.prepare();
+        start_ = terms_.all_ranks.now();
+        if (!is_over()) begun_ = driver_.begin();
         if (begun_.is_over) {
             at_.step += at_.fit.pass(begun_.steps - at_.step, sampler_.batches(), terms_.length,
                                      at_.epoch, at_.round);
@@ -60,8 +64,8 @@ private:
         }
         whole_.stopped_early = at_.fit.stopped && !at_.fit.complete(terms_.length);
         const run_info info = this->info(begins_anew);
-        for (const fit_listener& l : listeners_)
-            if (l.begin) l.begin(l.to, info);
+        for (const fit_argument& a : arguments_)
+            if (a.begin) a.begin(a.to, info);
     }
 
     /// An epoch that an earlier call left in the middle goes on only over the same data: ranks that
@@ -78,7 +82,7 @@ private:
     }
 
     run_info info(bool begins_anew) {
-        run_info info = work_.info();
+        run_info info = driver_.info();
         info.steps_at_servers = begun_.rounds;
         info.epochs = at_.fit.epochs_left(terms_.length);
         info.steps_max = at_.fit.steps_left(terms_.length);
@@ -97,20 +101,20 @@ private:
         return info;
     }
 
-    /// Or what is left of one. Whether there may be another.
+    /// Does one epoch, or the rest of one. Returns whether another may follow.
     bool do_epoch() {
         sampler_.begin_epoch(at_.epoch);
-        terms_.through.at({.round = at_.step, .phase = "beginning an epoch"});
+        terms_.all_ranks.at({.round = at_.step, .phase = "beginning an epoch"});
         const epoch_agreement agreed =
-            work_.begin_epoch({sampler_.examples(), terms_.batch_size, stop_ ? 1 : 0, at_.round});
+            driver_.begin_epoch({sampler_.examples(), terms_.batch_size, stop_ ? 1 : 0, at_.round});
         if (const auto passed = std::exchange(begun_.rounds, 0); passed > 0) {
             at_.step += at_.fit.skip(passed, agreed.rounds, terms_.length, at_.epoch, at_.round);
-            if (is_over()) accumulate_costs(whole_.total, work_.finish());
+            if (is_over()) accumulate_costs(whole_.total, driver_.finish());
             return true;
         }
         if (agreed.stop || has_no_rounds(agreed, terms_.in_step)) {
             whole_.stopped_early = stop_ = agreed.stop;
-            accumulate_costs(whole_.total, work_.finish());
+            accumulate_costs(whole_.total, driver_.finish());
             evaluate_at_the_end();
             save(std::nullopt, true);
             return false;
@@ -123,12 +127,12 @@ private:
         return true;
     }
 
-    /// Whether the epoch is complete.
+    /// Returns whether the epoch is complete.
     bool do_rounds(std::int64_t rounds, round_report& total) {
         while (true) {
             const double done = static_cast<double>(at_.round) / static_cast<double>(rounds);
             const double epoch = static_cast<double>(at_.epoch) + done;
-            const round_report round = work_.round(rounds, epoch);
+            const round_report round = driver_.round(rounds, epoch);
             ++at_.step, ++at_.round;
             const bool complete = at_.round >= rounds;
             if (complete) ++at_.epoch, at_.round = 0;
@@ -137,8 +141,8 @@ private:
             at_.learnt.add(round.loss, round.examples);
             const step_report report{
                 .step = at_.step, .epoch = epoch, .seconds = seconds(), .round = round};
-            for (const fit_listener& l : listeners_)
-                if (l.step) l.step(l.to, report);
+            for (const fit_argument& a : arguments_)
+                if (a.step) a.step(a.to, report);
             if (complete || is_over()) return complete;
             save(std::nullopt, false);
         }
@@ -146,64 +150,64 @@ private:
 
     void end_epoch(std::int64_t number, bool complete, round_report& total) {
         const bool last = is_over();
-        if (last) accumulate_costs(total, work_.finish());
+        if (last) accumulate_costs(total, driver_.finish());
         accumulate(whole_.total, total);
-        const learnt_so_far learnt = work_.in_epoch(at_.learnt, at_.step);
+        const learnt_so_far learnt = driver_.in_epoch(at_.learnt, at_.step);
         epoch_report report{.loss = learnt.mean(), .examples = learnt.examples};
         report.epoch = number;
         report.complete = complete;
         report.step = at_.step;
         report.total = total;
         if (complete) at_.learnt = {};
-        const auto served = work_.report_of_server();
+        const auto served = driver_.report_of_server();
         report.served = served ? &*served : nullptr;
-        for (const fit_listener& l : listeners_)
-            if (l.evaluates && (last || report.epoch % l.every == 0))
-                report.evaluated = l.evaluate(terms_.trainer, l.to);
+        for (const fit_argument& a : arguments_)
+            if (a.evaluate && (last || report.epoch % a.every == 0))
+                report.evaluated = a.evaluate(terms_.trainer, a.to);
         report.seconds = seconds();
         whole_.loss = report.loss;
         if (report.evaluated) whole_.evaluated = report.evaluated;
-        for (const fit_listener& l : listeners_)
-            if (l.epoch && l.epoch(l.to, report) == verdict::stop) stop_ = true;
+        for (const fit_argument& a : arguments_)
+            if (a.epoch && a.epoch(a.to, report) == verdict::stop) stop_ = true;
         save(complete ? std::optional(at_.epoch) : std::nullopt, last);
     }
 
     /// The last epoch turned out to be the last only after its report, or there was none.
     void evaluate_at_the_end() {
-        for (const fit_listener& l : listeners_)
-            if (l.evaluates && (whole_.epochs == 0 || at_.epoch % l.every != 0))
-                whole_.evaluated = l.evaluate(terms_.trainer, l.to);
+        for (const fit_argument& a : arguments_)
+            if (a.evaluate && (whole_.epochs == 0 || at_.epoch % a.every != 0))
+                whole_.evaluated = a.evaluate(terms_.trainer, a.to);
     }
 
     void save(std::optional<std::int64_t> completed, bool last) {
-        for (const fit_listener& by : listeners_) {
-            if (!by.saves) continue;
+        for (const fit_argument& saving : arguments_) {
+            if (!saving.saves) continue;
             const run_place now = at_.place(stop_);
-            if (!keeper_.is_due(*by.saves, now, completed, last)) continue;
-            checkpoint_report report = keeper_.save(*by.saves, now);
+            if (!keeper_.is_due(*saving.saves, now, completed, last)) continue;
+            checkpoint_report report = keeper_.save(*saving.saves, now);
             report.seconds = seconds();
-            keeper_.note(*by.saves, report, whole_);
-            for (const fit_listener& l : listeners_)
-                if (l.checkpoint) l.checkpoint(l.to, report);
+            keeper_.note(*saving.saves, report, whole_);
+            for (const fit_argument& a : arguments_)
+                if (a.checkpoint) a.checkpoint(a.to, report);
         }
     }
 
-    fit_work& work_;
+    fit_driver& driver_;
     run_position& at_;
     run_keeper& keeper_;
     data::sampler& sampler_;
     const fit_terms& terms_;
-    std::span<const fit_listener> listeners_;
+    std::span<const fit_argument> arguments_;
     fit_report whole_;
     fit_start begun_;
     time_point start_{};
     bool resumed_ = false, stop_ = false;
 };
 
-SOTTO_DECL fit_report run_fit(fit_work& work, run_position& at, run_keeper& keeper,
+SOTTO_DECL fit_report run_fit(fit_driver& driver, run_position& at, run_keeper& keeper,
                               data::sampler& sampler, const fit_terms& terms,
-                              std::span<const fit_listener> listeners) {
-    return fit_loop(work, at, keeper, sampler, terms, listeners).run();
+                              std::span<const fit_argument> arguments) {
+    return fit_loop(driver, at, keeper, sampler, terms, arguments).run();
 }
 
 }  // namespace sotto::detail

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "sotto/trainer/detail/fit_listener.hpp"
+#include "sotto/trainer/detail/fit_argument.hpp"
 #include "sotto/trainer/options.hpp"
 
 namespace sotto::detail {
@@ -12,9 +12,9 @@ namespace sotto::detail {
 /// What ranks that learn in step must ask of `fit` alike, as lines of "name = value": otherwise one
 /// would train, or evaluate, while another is done and waits in vain. Callbacks are each rank's
 /// own.
-///   errors  invalid_option: an evaluation every 0 epochs
+///   errors  invalid_option: evaluate_on::every is below 1
 std::string fit_request(std::int64_t examples, bool own_data, const training_length& length,
-                        std::span<const fit_listener> listeners);
+                        std::span<const fit_argument> arguments);
 
 }  // namespace sotto::detail
 

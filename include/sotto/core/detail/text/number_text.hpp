@@ -22,7 +22,8 @@ std::string fixed_text(double value, int places);
 /// A number with at most so many significant digits.
 std::string general_text(double value, int digits);
 
-/// Reads a decimal number; whether the text is one, and nothing else.
+/// Reads a number as std::from_chars does. Returns whether the whole text is one; if it is not,
+/// `into` has any value.
 template <class Number>
 bool read_number(std::string_view text, Number& into) {
     const auto [end, why] = std::from_chars(text.data(), text.data() + text.size(), into);

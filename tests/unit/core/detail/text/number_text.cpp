@@ -40,3 +40,14 @@ TEST_CASE("fixed_text: a locale with a decimal comma -> a point all the same") {
     CHECK(fixed_text(0.5, 4) == "0.5000");
     CHECK(general_text(0.5, 4) == "0.5");
 }
+
+TEST_CASE("read_number: a whole text -> its number; anything else -> refused") {
+    int number = 0;
+    CHECK((sotto::detail::read_number("-12", number) && number == -12));
+    for (const char* text : {"", " 1", "1 ", "+1", "12x", "1.5", "0x10", "99999999999"})
+        CHECK_FALSE(sotto::detail::read_number(text, number));
+    double real = 0.0;
+    CHECK((sotto::detail::read_number("0.25", real) && real == 0.25));
+    CHECK((sotto::detail::read_number("inf", real) && real > 1e300));
+    CHECK_FALSE(sotto::detail::read_number("0,25", real));
+}

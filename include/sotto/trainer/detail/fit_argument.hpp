@@ -1,13 +1,11 @@
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
 
-#include "sotto/core/errors.hpp"
 #include "sotto/trainer/callback.hpp"
 #include "sotto/trainer/checkpoints.hpp"
 #include "sotto/trainer/options.hpp"
@@ -15,9 +13,9 @@
 
 namespace sotto::detail {
 
-/// One of the further arguments of `fit`, without its type: what it is told, and what it asks for.
-/// What it is not told is null.
-struct fit_listener {
+/// An argument of `fit` after the length, without its type. A function is null if the argument has
+/// no such member.
+struct fit_argument {
     void* to;  // the argument
     void (*begin)(void* to, const run_info&) = nullptr;
     void (*step)(void* to, const step_report&) = nullptr;
@@ -26,18 +24,18 @@ struct fit_listener {
     void (*end)(void* to, const fit_report&) = nullptr;
     std::string (*incomplete)(void* to) = nullptr;  // why its output is; empty: it is complete
 
-    const checkpoints* saves = nullptr;
+    const checkpoints* saves = nullptr;  // the argument, if it is one
 
-    /// Of evaluate_on. A trainer says how.
+    // Of evaluate_on
     evaluation (*evaluate)(void* trainer, void* to) = nullptr;
-    bool evaluates = false, evaluates_own = false;
+    bool evaluates_own = false;
     std::int64_t every = 0;  // epochs
     std::int64_t examples = 0;
 };
 
-/// The argument that a listener was made of.
+/// The argument that `to` points to.
 template <class C>
-C& argument_of(void* to) noexcept {
+C& argument_at(void* to) noexcept {
     if constexpr (std::is_function_v<C>)
         return *reinterpret_cast<C*>(to);
     else
@@ -45,49 +43,45 @@ C& argument_of(void* to) noexcept {
 }
 
 template <class C>
-void* place_of_argument(C& argument) noexcept {
+void* place_of(C& argument) noexcept {
     if constexpr (std::is_function_v<C>)
         return reinterpret_cast<void*>(std::addressof(argument));
     else
         return const_cast<std::remove_cv_t<C>*>(std::addressof(argument));
 }
 
+/// `evaluate`: how a trainer evaluates on the argument; null but for evaluate_on.
 template <class C>
-fit_listener listener_of(C& argument) {
-    fit_listener made{.to = place_of_argument(argument)};
+fit_argument fit_argument_of(C& argument, evaluation (*evaluate)(void* trainer, void* to)) {
+    fit_argument made{.to = place_of(argument), .evaluate = evaluate};
     if constexpr (is_evaluation<std::remove_cv_t<C>>) {
-        made.evaluates = true;
         made.evaluates_own = argument.own;
         made.every = argument.every;
         made.examples = static_cast<std::int64_t>(argument.data.size());
     } else if constexpr (is_checkpoints<std::remove_cv_t<C>>) {
         made.saves = &argument;
     } else {
-        if constexpr (requires(const run_info& info) { argument.on_begin(info); })
-            made.begin = [](void* to, const run_info& info) { argument_of<C>(to).on_begin(info); };
-        if constexpr (requires(const step_report& report) { argument.on_step(report); } ||
-                      std::is_invocable_v<C&, const step_report&>)
+        if constexpr (told_of_begin<C>)
+            made.begin = [](void* to, const run_info& info) { argument_at<C>(to).on_begin(info); };
+        if constexpr (told_of_steps<C>)
             made.step = [](void* to, const step_report& report) {
-                calling::step(argument_of<C>(to), report);
+                calling::step(argument_at<C>(to), report);
             };
-        if constexpr (requires(const epoch_report& report) { argument.on_epoch(report); } ||
-                      std::is_invocable_v<C&, const epoch_report&>)
+        if constexpr (told_of_epochs<C>)
             made.epoch = [](void* to, const epoch_report& report) {
-                return calling::epoch(argument_of<C>(to), report);
+                return calling::epoch(argument_at<C>(to), report);
             };
-        if constexpr (requires(const checkpoint_report& report) { argument.on_checkpoint(report); })
+        if constexpr (told_of_checkpoints<C>)
             made.checkpoint = [](void* to, const checkpoint_report& report) {
-                argument_of<C>(to).on_checkpoint(report);
+                argument_at<C>(to).on_checkpoint(report);
             };
-        if constexpr (requires(const fit_report& report) { argument.on_end(report); })
+        if constexpr (told_of_end<C>)
             made.end = [](void* to, const fit_report& report) {
-                argument_of<C>(to).on_end(report);
+                argument_at<C>(to).on_end(report);
             };
-        if constexpr (requires(const C& c) {
-                          { c.incomplete() } -> std::convertible_to<std::string>;
-                      })
+        if constexpr (knows_what_is_incomplete<C>)
             made.incomplete = [](void* to) -> std::string {
-                return std::as_const(argument_of<C>(to)).incomplete();
+                return std::as_const(argument_at<C>(to)).incomplete();
             };
     }
     return made;
