@@ -20,7 +20,7 @@ find_package(Threads REQUIRED)
 find_package(CBLAS MODULE QUIET)
 find_package(ZLIB QUIET)
 find_package(OpenSSL 3.0 QUIET)
-find_package(nlohmann_json QUIET)
+find_package(nlohmann_json MODULE QUIET)
 
 # Its C interface, which both of its languages have: the bindings for C++ were given up.
 set(MPI_CXX_SKIP_MPICXX ON)

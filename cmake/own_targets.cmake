@@ -28,6 +28,9 @@ endif()
 add_library(sotto_own_options INTERFACE)
 target_compile_options(sotto_own_options INTERFACE
     -Wall -Wextra -Wpedantic -Wconversion -Wshadow $<$<BOOL:${SOTTO_WERROR}>:-Werror>)
+if(TARGET nlohmann_json::nlohmann_json)  # tests read logs
+    target_link_libraries(sotto_own_options INTERFACE nlohmann_json::nlohmann_json)
+endif()
 if(SOTTO_SANITIZE)
     # Clang 14's function check rejects calls through C function types that are well-formed in C++20.
     set(sanitize -fsanitize=${SOTTO_SANITIZE} -fno-sanitize-recover=all

@@ -223,8 +223,9 @@ TEST_CASE("trainer: a wrong number -> refused by name") {
     const data::labelled_set set = images();
     tries.option<large>("evaluate_on.every", [&](large value) {
         const evaluate_on asked{set, value};
-        const std::array listeners{detail::listener_of(asked)};
-        detail::fit_request(set.size(), false, detail::training_length{epochs{1}}, listeners);
+        const std::array arguments{
+            detail::fit_argument_of(asked, [](void*, void*) { return evaluation{}; })};
+        detail::fit_request(set.size(), false, detail::training_length{epochs{1}}, arguments);
     });
     tries.option<large>("early_stop.patience",
                         [](large value) { early_stop({.patience = value}); });

@@ -101,6 +101,7 @@ found_in() {
     local names="xtensor_DIR xsimd_DIR Boost_(INCLUDE_)?DIR xxHash_INCLUDE_DIR"
     case $3 in *models*) names+=" OpenBLAS_DIR ZLIB_INCLUDE_DIR" ;; esac
     case $3 in *tls*) names+=" OPENSSL_INCLUDE_DIR" ;; esac
+    case $3 in *compiled*) names+=" nlohmann_json_DIR" ;; esac
     for name in $names; do
         place=$(sed -nE "/NOTFOUND$/d; s/^$name:[A-Z]*=//p" "$2/CMakeCache.txt")
         case $place in
@@ -123,7 +124,7 @@ for manifest in vcpkg.json ports/sotto/vcpkg.json; do
 done
 mkdir "$work/manifest"
 cp vcpkg.json "$work/manifest/"
-for feature in core models mpi tls; do
+for feature in core compiled models mpi tls; do
     packages_of classic install "sotto[$feature]" > "$work/port"
     packages_of of_manifest install "--x-feature=$feature" > "$work/own"
     same "ports/sotto/vcpkg.json and vcpkg.json differ in $feature" "$work/port" "$work/own"
@@ -208,7 +209,7 @@ consume "$work/consumer" "$work/by_manifest" "${options[@]}" "$source" "-DPARTS=
 found_in "$work/by_manifest/vcpkg_installed" "$work/by_manifest" "models mpi tls"
 
 echo "== sotto's own"
-consume . "$work/own_manifest" "${options[@]}" "-DVCPKG_MANIFEST_FEATURES=models;mpi;tls" \
+consume . "$work/own_manifest" "${options[@]}" "-DVCPKG_MANIFEST_FEATURES=compiled;models;mpi;tls" \
     "-DVCPKG_OVERLAY_PORTS=$(list "${overlays[@]}")" \
     -DSOTTO_BUILD_TESTS=OFF -DSOTTO_BUILD_EXAMPLES=OFF -DSOTTO_BUILD_BENCH=OFF
-found_in "$work/own_manifest/vcpkg_installed" "$work/own_manifest" "models mpi tls"
+found_in "$work/own_manifest/vcpkg_installed" "$work/own_manifest" "compiled models mpi tls"

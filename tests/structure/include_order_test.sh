@@ -33,12 +33,12 @@ file part.hpp part.ipp
 file part.ipp part.hpp
 file whole.hpp part.hpp whole.ipp
 file whole.ipp whole.hpp
-gives 0 '2 public headers, 0 files too early'
+gives 0 '2 public headers, 0 places too early'
 file part.ipp part.hpp whole.hpp  # its own header may come from whole.hpp, before that declares anything
 gives 1 'include/sotto/core/part.ipp: stands before the declarations of sotto/core/whole.hpp if sotto/core/whole.hpp is included first'
 printf '#ifdef SOTTO_SEPARATE_COMPILATION\n#include "sotto/core/whole.hpp"\n#endif\n' \
     > "$scratch/include/sotto/core/part.ipp"
-gives 0 '2 public headers, 0 files too early'
+gives 0 '2 public headers, 0 places too early'
 
 [ "$failures" -eq 0 ] && echo 'a body that stands too early is refused'
 exit "$failures"

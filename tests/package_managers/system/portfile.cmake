@@ -27,6 +27,7 @@ endfunction()
 # config(<package> <target> <place below include> [<link>...]): what find_package finds, of ${version}
 function(config package target place)
     string(REGEX REPLACE "^boost-.*" boost folder "${PORT}")
+    string(REPLACE nlohmann-json nlohmann_json folder "${folder}")  # as vcpkg's own port
     set(folder "${CURRENT_PACKAGES_DIR}/share/${folder}")
     set(needs)
     if(PORT STREQUAL "xtensor")
