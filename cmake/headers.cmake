@@ -129,6 +129,9 @@ set(sotto_headers
     include/sotto/core/round_info.hpp
     include/sotto/core/standard_streams.hpp
     include/sotto/core/visit.hpp
+    include/sotto/data/dataset.hpp
+    include/sotto/data/labelled_batch.hpp
+    include/sotto/data/sampler.hpp
     include/sotto/distillation/detail/covering.hpp
     include/sotto/distillation/distillation_loss.hpp
     include/sotto/distillation/distillation_weight.hpp
@@ -257,6 +260,9 @@ set(sotto_headers
     include/sotto/losses/loss.hpp
     include/sotto/losses/smoothed_cross_entropy.hpp
     include/sotto/losses/squared_error.hpp
+    include/sotto/models/churn.hpp
+    include/sotto/models/detail/predict_with.hpp
+    include/sotto/models/gradient_source.hpp
     include/sotto/optimizers/adamw.hpp
     include/sotto/optimizers/clipped.hpp
     include/sotto/optimizers/detail/saved_names.hpp
@@ -657,6 +663,8 @@ set(sotto_bodies
     include/sotto/core/result.ipp
     include/sotto/core/standard_streams.ipp
     include/sotto/core/visit.ipp
+    include/sotto/data/labelled_batch.ipp
+    include/sotto/data/sampler.ipp
     include/sotto/distillation/detail/covering.ipp
     include/sotto/distillation/distillation_loss.ipp
     include/sotto/distillation/distillation_weight.ipp
@@ -746,6 +754,7 @@ set(sotto_bodies
     include/sotto/losses/loss.ipp
     include/sotto/losses/smoothed_cross_entropy.ipp
     include/sotto/losses/squared_error.ipp
+    include/sotto/models/churn.ipp
     include/sotto/optimizers/adamw.ipp
     include/sotto/optimizers/detail/saved_names.ipp
     include/sotto/optimizers/momentum_sgd.ipp
@@ -946,7 +955,6 @@ set(sotto_tcp_bodies
 # Installed with sotto::models, which has what they need.
 set(sotto_models_headers
     include/sotto/data/augmented.hpp
-    include/sotto/data/dataset.hpp
     include/sotto/data/detail/cifar10.hpp
     include/sotto/data/detail/glyphs.hpp
     include/sotto/data/detail/gunzip.hpp
@@ -955,21 +963,16 @@ set(sotto_models_headers
     include/sotto/data/detail/read_file.hpp
     include/sotto/data/digits.hpp
     include/sotto/data/dirichlet_split.hpp
-    include/sotto/data/labelled_batch.hpp
     include/sotto/data/labelled_set.hpp
     include/sotto/data/noisy_labels.hpp
     include/sotto/data/read_cifar10.hpp
     include/sotto/data/read_idx.hpp
     include/sotto/data/read_text.hpp
-    include/sotto/data/sampler.hpp
     include/sotto/data/text_set.hpp
     include/sotto/data/vocabulary.hpp
     include/sotto/models.hpp
     include/sotto/models/character_lstm.hpp
-    include/sotto/models/churn.hpp
-    include/sotto/models/detail/predict_with.hpp
     include/sotto/models/ensemble.hpp
-    include/sotto/models/gradient_source.hpp
     include/sotto/models/lenet.hpp
     include/sotto/models/mlp.hpp
     include/sotto/models/residual_cnn.hpp
@@ -1020,16 +1023,13 @@ set(sotto_models_bodies
     include/sotto/data/detail/read_file.ipp
     include/sotto/data/digits.ipp
     include/sotto/data/dirichlet_split.ipp
-    include/sotto/data/labelled_batch.ipp
     include/sotto/data/labelled_set.ipp
     include/sotto/data/noisy_labels.ipp
     include/sotto/data/read_cifar10.ipp
     include/sotto/data/read_idx.ipp
     include/sotto/data/read_text.ipp
-    include/sotto/data/sampler.ipp
     include/sotto/data/text_set.ipp
     include/sotto/data/vocabulary.ipp
-    include/sotto/models/churn.ipp
     include/sotto/models/residual_cnn.ipp
     include/sotto/nn/average_pool2d.ipp
     include/sotto/nn/batch_norm.ipp
