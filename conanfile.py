@@ -53,21 +53,23 @@ class SottoConan(ConanFile):
         cmake_layout(self)
 
     def requirements(self):
+        # Compiled, the package has the headers too, with all that they include.
+        headers = {"transitive_headers": True}
         # xtensor before xsimd: Conan Center's xtensor asks for one exact xsimd, and a range that
         # comes after it takes that version; one that comes before, or a fixed one, is a conflict.
-        self.requires("xtensor/[>=0.24.3 <1]")
-        self.requires("xsimd/[>=8.1 <15]")
-        self.requires("boost/[>=1.74 <2]", options={"header_only": True})  # builds no Boost
-        self.requires("xxhash/[>=0.8 <1]")
+        self.requires("xtensor/[>=0.24.3 <1]", **headers)
+        self.requires("xsimd/[>=8.1 <15]", **headers)
+        self.requires("boost/[>=1.74 <2]", options={"header_only": True}, **headers)  # builds no Boost
+        self.requires("xxhash/[>=0.8 <1]", **headers)
         if self.options.compiled:
-            self.requires("nlohmann_json/[>=3.10 <4]", transitive_headers=True)
+            self.requires("nlohmann_json/[>=3.10 <4]", **headers)
         if self.options.models:
-            self.requires("openblas/[>=0.3.20 <1]")
-            self.requires("zlib/[>=1.2.11 <2]")
+            self.requires("openblas/[>=0.3.20 <1]", **headers)
+            self.requires("zlib/[>=1.2.11 <2]", **headers)
         if self.options.tls:
-            self.requires("openssl/[>=3 <4]")
+            self.requires("openssl/[>=3 <4]", **headers)
         if self.options.mpi:
-            self.requires("openmpi/[>=4 <6]")
+            self.requires("openmpi/[>=4 <6]", **headers)
 
     def build_requirements(self):
         self.test_requires("doctest/[>=2.4 <3]")
