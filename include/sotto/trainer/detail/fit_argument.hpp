@@ -50,7 +50,7 @@ void* place_of(C& argument) noexcept {
         return const_cast<std::remove_cv_t<C>*>(std::addressof(argument));
 }
 
-/// `evaluate`: how a trainer evaluates on the argument; null but for evaluate_on.
+/// `evaluate`: how a trainer evaluates on the argument; null except for evaluate_on.
 template <class C>
 fit_argument fit_argument_of(C& argument, evaluation (*evaluate)(void* trainer, void* to)) {
     fit_argument made{.to = place_of(argument), .evaluate = evaluate};
