@@ -1,7 +1,5 @@
 #pragma once
 
-#include <concepts>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -31,10 +29,6 @@ concept told_of_checkpoints = requires(C& c, const checkpoint_report& saved) {
 template <class C>
 concept told_of_end = requires(C& c, const fit_report& whole) {
     c.on_end(whole);
-};
-template <class C>
-concept knows_what_is_incomplete = requires(const C& c) {
-    { c.incomplete() } -> std::convertible_to<std::string>;
 };
 
 }  // namespace sotto::detail
@@ -91,31 +85,3 @@ inline constexpr bool answers_epochs_by_verdict = [] {
 }();
 
 }  // namespace sotto
-
-namespace sotto::detail::calling {
-
-/// Requires told_of_steps<C>.
-template <class C>
-void step(C& c, const step_report& report) {
-    if constexpr (requires { c.on_step(report); })
-        c.on_step(report);
-    else
-        c(report);
-}
-
-/// Requires told_of_epochs<C>.
-template <class C>
-verdict epoch(C& c, const epoch_report& report) {
-    const auto answer = [](auto&& call) {
-        if constexpr (std::is_void_v<decltype(call())>)
-            return call(), verdict::go_on;
-        else
-            return call();
-    };
-    if constexpr (requires { c.on_epoch(report); })
-        return answer([&] { return c.on_epoch(report); });
-    else
-        return answer([&] { return c(report); });
-}
-
-}  // namespace sotto::detail::calling

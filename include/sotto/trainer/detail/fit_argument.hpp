@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -50,6 +51,35 @@ void* place_of(C& argument) noexcept {
         return const_cast<std::remove_cv_t<C>*>(std::addressof(argument));
 }
 
+template <class C>
+concept knows_what_is_incomplete = requires(const C& c) {
+    { c.incomplete() } -> std::convertible_to<std::string>;
+};
+
+/// Requires told_of_steps<C>.
+template <class C>
+void tell_step(C& c, const step_report& report) {
+    if constexpr (requires { c.on_step(report); })
+        c.on_step(report);
+    else
+        c(report);
+}
+
+/// Requires told_of_epochs<C>.
+template <class C>
+verdict tell_epoch(C& c, const epoch_report& report) {
+    const auto answer = [](auto&& call) {
+        if constexpr (std::is_void_v<decltype(call())>)
+            return call(), verdict::go_on;
+        else
+            return call();
+    };
+    if constexpr (requires { c.on_epoch(report); })
+        return answer([&] { return c.on_epoch(report); });
+    else
+        return answer([&] { return c(report); });
+}
+
 /// `evaluate`: how a trainer evaluates on the argument; null except for evaluate_on.
 template <class C>
 fit_argument fit_argument_of(C& argument, evaluation (*evaluate)(void* trainer, void* to)) {
@@ -65,11 +95,11 @@ fit_argument fit_argument_of(C& argument, evaluation (*evaluate)(void* trainer, 
             made.begin = [](void* to, const run_info& info) { argument_at<C>(to).on_begin(info); };
         if constexpr (told_of_steps<C>)
             made.step = [](void* to, const step_report& report) {
-                calling::step(argument_at<C>(to), report);
+                tell_step(argument_at<C>(to), report);
             };
         if constexpr (told_of_epochs<C>)
             made.epoch = [](void* to, const epoch_report& report) {
-                return calling::epoch(argument_at<C>(to), report);
+                return tell_epoch(argument_at<C>(to), report);
             };
         if constexpr (told_of_checkpoints<C>)
             made.checkpoint = [](void* to, const checkpoint_report& report) {

@@ -27,7 +27,7 @@ public:
     /// Before the first round.
     virtual void prepare() = 0;
     virtual fit_start begin() = 0;
-    /// What callbacks are told before the first round, as far as the strategy knows it.
+    /// For on_begin: what the strategy and its transport say; fit_loop fills in the rest.
     virtual run_info info() = 0;
     virtual epoch_agreement begin_epoch(const epoch_plan& plan) = 0;
     /// The next round of an epoch that has so many, at this place in the run, in epochs.
