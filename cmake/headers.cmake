@@ -99,6 +99,7 @@ set(sotto_headers
     include/sotto/core/detail/files/descriptor.hpp
     include/sotto/core/detail/files/file_kind.hpp
     include/sotto/core/detail/files/input_file.hpp
+    include/sotto/core/detail/files/join_path.hpp
     include/sotto/core/detail/files/line_file.hpp
     include/sotto/core/detail/files/read_text.hpp
     include/sotto/core/detail/files/write_quietly.hpp
@@ -641,6 +642,7 @@ set(sotto_bodies
     include/sotto/core/detail/files/descriptor.ipp
     include/sotto/core/detail/files/file_kind.ipp
     include/sotto/core/detail/files/input_file.ipp
+    include/sotto/core/detail/files/join_path.ipp
     include/sotto/core/detail/files/line_file.ipp
     include/sotto/core/detail/files/read_text.ipp
     include/sotto/core/detail/files/write_quietly.ipp

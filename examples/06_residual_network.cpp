@@ -32,7 +32,7 @@ struct images {
 };
 
 images cifar10_of(const std::filesystem::path& folder) {
-    std::vector<std::filesystem::path> files;
+    std::vector<std::string> files;
     for (int i = 1; i <= 5; ++i)
         if (auto file = folder / ("data_batch_" + std::to_string(i) + ".bin");
             std::filesystem::exists(file))

@@ -21,7 +21,7 @@
 namespace {
 
 struct settings {
-    std::vector<std::filesystem::path> logs;
+    std::vector<std::string> logs;
     std::string report = "compare_runs.html";
     std::string trace;  // empty: none
     double megabits = 100.0, latency_ms = 1.0;

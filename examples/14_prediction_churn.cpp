@@ -103,7 +103,7 @@ void show(const settings& s, const std::array<std::array<saying, 2>, 2>& all,
 
 /// Draws the first training of each way, with how much the second differs from it.
 void draw(const settings& s, const std::array<sotto::churn, 2>& churns) {
-    std::vector<std::filesystem::path> logs;
+    std::vector<std::string> logs;
     for (std::size_t way = 0; way < ways.size(); ++way) {
         logs.push_back(sotto::path_of_model(log_of(s, way), "group-0"));
         sotto::append_churn(logs.back(), "the same trained again", churns[way]);

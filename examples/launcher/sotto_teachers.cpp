@@ -6,6 +6,7 @@
 #include <sotto/core/standard_streams.hpp>
 
 #include <cstdio>
+#include <string>
 #include <string_view>
 
 namespace {
@@ -55,7 +56,7 @@ int main(int argc, char** argv) try {
                      sotto::printable(odd).c_str(), usage);
         return static_cast<int>(exit_code::usage);
     }
-    if (!sotto::print_teachers(given)) return static_cast<int>(exit_code::fault);
+    if (!sotto::print_teachers(std::string(given))) return static_cast<int>(exit_code::fault);
     sotto::require_standard_output();
     return static_cast<int>(exit_code::done);
 } catch (...) {

@@ -79,6 +79,7 @@
 #include "sotto/core/detail/files/descriptor.ipp"
 #include "sotto/core/detail/files/file_kind.ipp"
 #include "sotto/core/detail/files/input_file.ipp"
+#include "sotto/core/detail/files/join_path.ipp"
 #include "sotto/core/detail/files/line_file.ipp"
 #include "sotto/core/detail/files/read_text.ipp"
 #include "sotto/core/detail/files/write_quietly.ipp"

@@ -74,10 +74,10 @@ TEST_CASE("paths of callbacks: the program changes its directory -> they keep th
             CAPTURE(path);
             CHECK(places.has(path));
         }
-        CHECK(saving.folder().is_absolute());
+        CHECK(saving.folder().starts_with('/'));
         places.begin();
-        CHECK(save_model(trainer, "run/model.safetensors").is_absolute());
-        CHECK(publish(trainer, "run/teachers", 0).is_absolute());
+        CHECK(save_model(trainer, "run/model.safetensors").starts_with('/'));
+        CHECK(publish(trainer, "run/teachers", 0).starts_with('/'));
     });
     run_in_process(1, [&](in_process& transport) {
         testing::number_model model;

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <string>
 
 #include "sotto/checkpoint/detail/file_system.hpp"
@@ -29,7 +28,7 @@ struct listed_group {
 };
 
 /// Reads the newest model of a group whole.
-listed_group look_at(posix_files& files, const std::filesystem::path& folder, int group);
+listed_group look_at(posix_files& files, const std::string& folder, int group);
 
 /// What is wrong with a group's models; "whole": nothing. `first` is the group that others are
 /// compared with.
@@ -49,7 +48,7 @@ namespace sotto {
 ///   cost    every byte of the newest models is read and checked
 ///   errors  invalid_option: the folder cannot be listed; io_failure: it has no group
 /// Returns whether the models of all groups are whole, finite and of one architecture.
-bool print_teachers(const std::filesystem::path& folder, std::FILE* to = stdout);
+bool print_teachers(const std::string& folder, std::FILE* to = stdout);
 
 }  // namespace sotto
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <system_error>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "sotto/checkpoint/detail/generations.hpp"
 #include "sotto/checkpoint/detail/group_folders.hpp"
 #include "sotto/core/config.hpp"
+#include "sotto/core/detail/files/join_path.hpp"
 #include "sotto/core/detail/memory/finite.hpp"
 #include "sotto/core/detail/text/number_text.hpp"
 #include "sotto/core/detail/text/print_line.hpp"
@@ -39,8 +41,7 @@ SOTTO_DECL std::string ago(double seconds) {
     return with_unit(seconds / 86400.0, "days ago");
 }
 
-SOTTO_DECL listed_group look_at(posix_files& files, const std::filesystem::path& folder,
-                                int group) {
+SOTTO_DECL listed_group look_at(posix_files& files, const std::string& folder, int group) {
     listed_group about{.group = group};
     const auto own = models_folder(folder, group);
     try {
@@ -51,7 +52,7 @@ SOTTO_DECL listed_group look_at(posix_files& files, const std::filesystem::path&
     if (!about.found.newest) return about;
     std::error_code why;
     const auto when =
-        std::filesystem::last_write_time(own / file_name(about.found.newest->step), why);
+        std::filesystem::last_write_time(join_path(own, file_name(about.found.newest->step)), why);
     if (!why) {
         const std::chrono::duration<double> age =
             std::filesystem::file_time_type::clock::now() - when;
@@ -99,13 +100,13 @@ SOTTO_DECL std::string text_of(const listed_group& about, const std::string& hea
 
 namespace sotto {
 
-SOTTO_DECL bool print_teachers(const std::filesystem::path& folder, std::FILE* to) {
+SOTTO_DECL bool print_teachers(const std::string& folder, std::FILE* to) {
     detail::checkpoint::posix_files files;
     std::error_code why;
     const std::vector<int> groups = detail::checkpoint::groups_in(files, folder, why);
-    if (why) throw invalid_option("cannot list '" + folder.string() + "': " + why.message());
+    if (why) throw invalid_option("cannot list '" + folder + "': " + why.message());
     if (groups.empty())
-        throw io_failure("there are no groups in '" + folder.string() +
+        throw io_failure("there are no groups in '" + folder +
                          "'; expected folders group-0, group-1, ...");
     std::vector<detail::checkpoint::listed_group> all;
     for (const int group : groups) all.push_back(detail::checkpoint::look_at(files, folder, group));

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <array>
-#include <filesystem>
+#include <string>
 #include <vector>
 
 #include "sotto/data/labelled_set.hpp"
@@ -21,7 +21,7 @@ inline constexpr std::array<detail::data::byte_scale, 3> cifar10_scale{
 ///   cost    3076 bytes an image;  while reading up to twice that, and a file's bytes
 ///   errors  invalid_option: no file named;  io_failure: a file that cannot be read;  malformed,
 ///           naming the file: see parse_cifar10
-labelled_set read_cifar10(const std::vector<std::filesystem::path>& files,
+labelled_set read_cifar10(const std::vector<std::string>& files,
                           const std::array<detail::data::byte_scale, 3>& meaning = cifar10_scale);
 
 }  // namespace sotto::data

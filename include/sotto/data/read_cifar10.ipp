@@ -16,15 +16,15 @@
 
 namespace sotto::data {
 
-SOTTO_DECL labelled_set read_cifar10(const std::vector<std::filesystem::path>& files,
+SOTTO_DECL labelled_set read_cifar10(const std::vector<std::string>& files,
                                      const std::array<detail::data::byte_scale, 3>& meaning) {
     if (files.empty()) throw invalid_option("read_cifar10: no files; expected at least 1");
     std::vector<std::uint8_t> pixels;
     std::vector<std::int32_t> labels;
-    for (const std::filesystem::path& path : files) {
+    for (const std::string& path : files) {
         const bytes file = detail::data::read_file(path);
         const detail::data::cifar10_records records =
-            detail::data::parse_cifar10(file).value([&] { return path.string(); });
+            detail::data::parse_cifar10(file).value([&] { return path; });
         labels.reserve(labels.size() + static_cast<std::size_t>(records.size()));
         pixels.reserve(
             pixels.size() +

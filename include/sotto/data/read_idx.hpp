@@ -1,6 +1,6 @@
 #pragma once
 
-#include <filesystem>
+#include <string>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/result.hpp"
@@ -25,8 +25,7 @@ result<detail::data::idx_array> parse_idx_file(bytes& file);
 ///   errors  io_failure: a file that cannot be read;  malformed, naming the file: see
 ///           parse_idx_file, another rank, images without pixels, numbers of images and labels that
 ///           differ
-labelled_set read_idx(const std::filesystem::path& images_path,
-                      const std::filesystem::path& labels_path,
+labelled_set read_idx(const std::string& images_path, const std::string& labels_path,
                       detail::data::byte_scale meaning = {});
 
 }  // namespace sotto::data

@@ -55,28 +55,26 @@ SOTTO_DECL result<detail::data::idx_array> parse_idx_file(bytes& file) {
     return detail::data::parse_idx(file);
 }
 
-SOTTO_DECL labelled_set read_idx(const std::filesystem::path& images_path,
-                                 const std::filesystem::path& labels_path,
+SOTTO_DECL labelled_set read_idx(const std::string& images_path, const std::string& labels_path,
                                  detail::data::byte_scale meaning) {
     bytes image_file = detail::data::read_file(images_path);
-    const detail::data::idx_array images = parse_idx_file(image_file).value(images_path.string());
+    const detail::data::idx_array images = parse_idx_file(image_file).value(images_path);
     const auto& [n, b, c, d] = images.header.extents;
     if (images.header.rank < 3)
-        throw malformed(images_path.string(), {3, "rank 3 or 4 for images", images.header.rank});
+        throw malformed(images_path, {3, "rank 3 or 4 for images", images.header.rank});
     const data::labelled_set::example_shape shape =
         images.header.rank == 3 ? data::labelled_set::example_shape{1, b, c}
                                 : data::labelled_set::example_shape{b, c, d};
-    if (shape.size() == 0)
-        throw malformed(images_path.string(), {8, "images with at least one pixel", 0});
+    if (shape.size() == 0) throw malformed(images_path, {8, "images with at least one pixel", 0});
 
     bytes label_file = detail::data::read_file(labels_path);
-    const detail::data::idx_array labels = parse_idx_file(label_file).value(labels_path.string());
+    const detail::data::idx_array labels = parse_idx_file(label_file).value(labels_path);
     if (labels.header.rank != 1)
-        throw malformed(labels_path.string(), {3, "rank 1 for labels", labels.header.rank});
+        throw malformed(labels_path, {3, "rank 1 for labels", labels.header.rank});
     if (labels.header.extents[0] != n)
-        throw malformed(labels_path.string() + " (for the " + std::to_string(n) + " images of " +
-                            images_path.string() + ")",
-                        {4, "labels, one for each image", labels.header.extents[0], n});
+        throw malformed(
+            labels_path + " (for the " + std::to_string(n) + " images of " + images_path + ")",
+            {4, "labels, one for each image", labels.header.extents[0], n});
 
     const auto as_number = [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); };
     std::vector<std::uint8_t> pixels(images.values.size());

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "sotto/core/bytes.hpp"
@@ -16,12 +16,12 @@ namespace sotto::data {
 /// Reads a text from a file, every byte a character, with the file's own vocabulary.
 ///   cost    1 byte a character; while reading, twice that
 ///   errors  io_failure: a file that cannot be read;  all others as text_set, naming the file
-text_set read_text(const std::filesystem::path& path, text_set::windows cut = {});
+text_set read_text(const std::string& path, text_set::windows cut = {});
 
 /// Reads a text to be read by a model that learnt another one's vocabulary.
 ///   errors  as above, and malformed: a character that the vocabulary has not, with its place in
 ///           the file
-text_set read_text(const std::filesystem::path& path, const data::vocabulary& known,
+text_set read_text(const std::string& path, const data::vocabulary& known,
                    text_set::windows cut = {});
 
 }  // namespace sotto::data

@@ -15,15 +15,15 @@ SOTTO_DECL std::string_view as_text(byte_view file) {
 
 namespace sotto::data {
 
-SOTTO_DECL text_set read_text(const std::filesystem::path& path, text_set::windows cut) {
+SOTTO_DECL text_set read_text(const std::string& path, text_set::windows cut) {
     const bytes file = detail::data::read_file(path);
-    return text_set(detail::data::as_text(file), cut, path.string());
+    return text_set(detail::data::as_text(file), cut, path);
 }
 
-SOTTO_DECL text_set read_text(const std::filesystem::path& path, const data::vocabulary& known,
+SOTTO_DECL text_set read_text(const std::string& path, const data::vocabulary& known,
                               text_set::windows cut) {
     const bytes file = detail::data::read_file(path);
-    return text_set(detail::data::as_text(file), known, cut, path.string());
+    return text_set(detail::data::as_text(file), known, cut, path);
 }
 
 }  // namespace sotto::data

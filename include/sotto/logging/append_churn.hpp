@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 
 #include "sotto/models/churn.hpp"
@@ -12,7 +11,7 @@ namespace sotto {
 ///   wire    one JSON line: event "churn", to, difference, flips, examples
 ///   errors  io_failure, naming the file and the system's reason: there is no such log, or it
 ///           cannot be written
-void append_churn(const std::filesystem::path& log, const std::string& to, const churn& found);
+void append_churn(const std::string& log, const std::string& to, const churn& found);
 
 }  // namespace sotto
 

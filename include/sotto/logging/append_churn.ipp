@@ -2,6 +2,7 @@
 
 #include "sotto/logging/append_churn.hpp"
 
+#include <filesystem>
 #include <system_error>
 
 #include <nlohmann/json.hpp>
@@ -13,11 +14,9 @@
 
 namespace sotto {
 
-SOTTO_DECL void append_churn(const std::filesystem::path& log, const std::string& to,
-                             const churn& found) {
+SOTTO_DECL void append_churn(const std::string& log, const std::string& to, const churn& found) {
     const auto fail = [&](const std::error_code& reason) {
-        throw io_failure("append_churn: '" + log.string() +
-                         "' cannot be written: " + reason.message());
+        throw io_failure("append_churn: '" + log + "' cannot be written: " + reason.message());
     };
     std::error_code reason;
     if (!std::filesystem::exists(log, reason))

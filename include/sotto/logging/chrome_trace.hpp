@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -52,9 +51,9 @@ public:
     };
 
     /// Into this file; throws invalid_option: an empty path, or no step to draw from 1 on.
-    explicit chrome_trace(const std::filesystem::path& path) : chrome_trace(path, options{}) {}
+    explicit chrome_trace(const std::string& path) : chrome_trace(path, options{}) {}
     /// Into this file, as the options say; throws the same.
-    explicit chrome_trace(const std::filesystem::path& path, options chosen);
+    explicit chrome_trace(const std::string& path, options chosen);
 
     void on_begin(const run_info& info);
 

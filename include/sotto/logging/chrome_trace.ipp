@@ -20,7 +20,7 @@
 
 namespace sotto {
 
-SOTTO_DECL chrome_trace::chrome_trace(const std::filesystem::path& path, options chosen)
+SOTTO_DECL chrome_trace::chrome_trace(const std::string& path, options chosen)
     : file_(detail::required_path("chrome_trace", path)),
       options_(chosen),
       complaint_(chosen.on_failure) {
@@ -35,7 +35,7 @@ SOTTO_DECL void chrome_trace::on_begin(const run_info& info) {
     if (begun_) return;
     rank_ = info.rank;
     has_network_ = info.ranks() > 1;
-    const std::filesystem::path own = path_of_rank(file_.path(), rank_);
+    const std::string own = path_of_rank(file_.path(), rank_);
     if (own != file_.path()) file_ = detail::line_file(own);
     reason_to_stop(file_.open_empty(), "opened for writing");
     reason_to_stop(file_.write(head()), "written");
@@ -92,8 +92,8 @@ SOTTO_DECL void chrome_trace::lose(std::int64_t step, const std::error_code& rea
     is_lost_ |= reason != detail::file_fault::renamed;
     rows_named_ = false;
     complaint_.lost(step, reason == detail::file_fault::renamed
-                              ? "chrome_trace: '" + file_.path().string() +
-                                    "': " + reason.message() + "; the trace goes on in a new file"
+                              ? "chrome_trace: '" + file_.path() + "': " + reason.message() +
+                                    "; the trace goes on in a new file"
                               : said("completed", reason));
 }
 
@@ -168,8 +168,7 @@ SOTTO_DECL void chrome_trace::put(std::string& text, const object& event) {
 }
 
 SOTTO_DECL std::string chrome_trace::said(const char* what, const std::error_code& reason) const {
-    return "chrome_trace: '" + file_.path().string() + "' cannot be " + what + ": " +
-           reason.message();
+    return "chrome_trace: '" + file_.path() + "' cannot be " + what + ": " + reason.message();
 }
 
 SOTTO_DECL void chrome_trace::reason_to_stop(const std::error_code& reason,

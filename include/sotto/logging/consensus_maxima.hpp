@@ -1,6 +1,6 @@
 #pragma once
 
-#include <filesystem>
+#include <string>
 #include <initializer_list>
 #include <span>
 #include <vector>
@@ -36,11 +36,11 @@ std::vector<detail::recorded_maximum> consensus_maxima(const run_log& run,
 /// The same of the log that json_lines wrote of a run. Steps that it leaves out, by every_steps,
 /// are not seen.
 ///   errors  and as read_json_lines
-std::vector<detail::recorded_maximum> consensus_maxima(const std::filesystem::path& log,
+std::vector<detail::recorded_maximum> consensus_maxima(const std::string& log,
                                                        std::span<const double> from_epochs);
 
 /// `consensus_maxima("ring.jsonl", {0.0, 150.0, 225.0})`.
-std::vector<detail::recorded_maximum> consensus_maxima(const std::filesystem::path& log,
+std::vector<detail::recorded_maximum> consensus_maxima(const std::string& log,
                                                        std::initializer_list<double> from_epochs);
 
 }  // namespace sotto

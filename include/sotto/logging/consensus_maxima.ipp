@@ -53,12 +53,12 @@ SOTTO_DECL std::vector<detail::recorded_maximum> consensus_maxima(
 }
 
 SOTTO_DECL std::vector<detail::recorded_maximum> consensus_maxima(
-    const std::filesystem::path& log, std::span<const double> from_epochs) {
+    const std::string& log, std::span<const double> from_epochs) {
     return consensus_maxima(read_json_lines(log), from_epochs);
 }
 
 SOTTO_DECL std::vector<detail::recorded_maximum> consensus_maxima(
-    const std::filesystem::path& log, std::initializer_list<double> from_epochs) {
+    const std::string& log, std::initializer_list<double> from_epochs) {
     return consensus_maxima(log, std::span(from_epochs.begin(), from_epochs.size()));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <filesystem>
+#include <string>
 #include <span>
 #include <vector>
 
@@ -26,7 +26,7 @@ run_log joined_ranks(std::vector<run_log> ranks);
 /// The same from files: PATH, and PATH.rank1 and so on, as json_lines names those of other ranks;
 /// of these as many as there are.
 ///   errors  see read_json_lines
-run_log read_json_lines_of_ranks(const std::filesystem::path& path);
+run_log read_json_lines_of_ranks(const std::string& path);
 
 }  // namespace sotto
 

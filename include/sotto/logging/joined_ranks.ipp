@@ -64,7 +64,7 @@ SOTTO_DECL run_log joined_ranks(std::vector<run_log> ranks) {
     return run;
 }
 
-SOTTO_DECL run_log read_json_lines_of_ranks(const std::filesystem::path& path) {
+SOTTO_DECL run_log read_json_lines_of_ranks(const std::string& path) {
     std::vector<run_log> ranks;
     ranks.push_back(read_json_lines(path));
     // A rank that came again in the middle has one more, which interrupted the one before it.

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -111,9 +110,9 @@ public:
     };
 
     /// Into this file; throws invalid_option: an empty path, every_steps below 1.
-    explicit json_lines(const std::filesystem::path& path) : json_lines(path, options{}) {}
+    explicit json_lines(const std::string& path) : json_lines(path, options{}) {}
     /// Into this file, as the options say; throws the same.
-    explicit json_lines(const std::filesystem::path& path, options chosen);
+    explicit json_lines(const std::string& path, options chosen);
 
     void on_begin(const run_info& info);
 

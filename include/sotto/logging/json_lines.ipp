@@ -2,6 +2,7 @@
 
 #include "sotto/logging/json_lines.hpp"
 
+#include <filesystem>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -23,7 +24,7 @@
 
 namespace sotto {
 
-SOTTO_DECL json_lines::json_lines(const std::filesystem::path& path, options chosen)
+SOTTO_DECL json_lines::json_lines(const std::string& path, options chosen)
     : file_(detail::required_path("json_lines", path)),
       options_(chosen),
       complaint_(chosen.on_failure),
@@ -40,7 +41,7 @@ SOTTO_DECL void json_lines::on_begin(const run_info& info) {
     writes_ = (info.leads() || options_.every_rank) && !info.over;
     if (!writes_) return file_.close();
     if (!begun_) {
-        const std::filesystem::path own =
+        const std::string own =
             path_of_rank(path_of_model(file_.path(), info.model), info.leads() ? 0 : info.rank);
         if (own != file_.path()) file_ = detail::line_file(own);
         const bool goes_on = options_.append || info.steps_before > 0 || info.steps_at_servers > 0;
@@ -258,12 +259,11 @@ SOTTO_DECL void json_lines::leave_to_nobody() const noexcept {
 
 SOTTO_DECL std::string json_lines::what_happened(const std::error_code& reason) const {
     if (reason != detail::file_fault::renamed) return said("completed", reason);
-    return "json_lines: '" + file_.path().string() + "': " + reason.message();
+    return "json_lines: '" + file_.path() + "': " + reason.message();
 }
 
 SOTTO_DECL std::string json_lines::said(const char* what, const std::error_code& reason) const {
-    return "json_lines: '" + file_.path().string() + "' cannot be " + what + ": " +
-           reason.message();
+    return "json_lines: '" + file_.path() + "' cannot be " + what + ": " + reason.message();
 }
 
 SOTTO_DECL void json_lines::fail(const char* what, const std::error_code& reason) const {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <filesystem>
+#include <string>
 #include <optional>
 #include <span>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace sotto::detail {
 /// Nothing where there is no whole line.
-std::optional<run_log> read_lines(const std::filesystem::path& path, std::FILE* file);
+std::optional<run_log> read_lines(const std::string& path, std::FILE* file);
 }  // namespace sotto::detail
 
 namespace sotto {
@@ -18,7 +18,7 @@ namespace sotto {
 /// line in it: for a program that goes on where an earlier one ended, if there was one. It never
 /// blocks: a FIFO or a device keeps nothing of an earlier run.
 ///   errors  see read_json_lines
-std::optional<run_log> read_json_lines_if_there(const std::filesystem::path& path);
+std::optional<run_log> read_json_lines_if_there(const std::string& path);
 
 /// A run from the log that json_lines wrote of it, named as the file is without its folder and
 /// extension. A log that goes on in the same file, with another run line, is one run. Where the
@@ -27,11 +27,11 @@ std::optional<run_log> read_json_lines_if_there(const std::filesystem::path& pat
 ///   errors  throws io_failure, naming the file and the system's reason; malformed_log, naming
 ///           file, line, what was expected and what found, also for a file without one whole
 ///           line
-run_log read_json_lines(const std::filesystem::path& path);
+run_log read_json_lines(const std::string& path);
 
 /// Several of them, told apart: where files have one name, those runs have as many of the folders
 /// before it as it takes.
-std::vector<run_log> read_json_lines(std::span<const std::filesystem::path> paths);
+std::vector<run_log> read_json_lines(std::span<const std::string> paths);
 
 }  // namespace sotto
 

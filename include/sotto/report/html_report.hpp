@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,9 +37,9 @@ public:
     };
 
     /// Into this file.
-    explicit html_report(const std::filesystem::path& path) : html_report(path, options{}) {}
+    explicit html_report(const std::string& path) : html_report(path, options{}) {}
     /// Into this file, as the options say; throws the same.
-    explicit html_report(const std::filesystem::path& path, options chosen);
+    explicit html_report(const std::string& path, options chosen);
 
     /// What is known of the run so far.
     const run_log& log() const noexcept { return recorder_.log(); }
@@ -66,7 +65,7 @@ private:
     /// What was trained is not to be lost where there is, say, no memory to try compressors out.
     void calibrate();
 
-    std::filesystem::path path_;
+    std::string path_;
     options options_;
     run_recorder recorder_;
     detail::complaint complaint_;

@@ -15,7 +15,7 @@
 
 namespace sotto {
 
-SOTTO_DECL html_report::html_report(const std::filesystem::path& path, options chosen)
+SOTTO_DECL html_report::html_report(const std::string& path, options chosen)
     : path_(detail::required_path("html_report", path)),
       options_(std::move(chosen)),
       recorder_(options_.name),

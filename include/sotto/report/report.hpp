@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -48,12 +47,11 @@ std::string page(std::span<const run_log> runs, const report_options& options);
 ///   errors  throws io_failure, naming the file and the system's reason; an older report is then
 ///           still there. invalid_option: an empty path; see network_link. With `calibrate`,
 ///           see calibrated_advice
-void write_report(std::span<const run_log> runs, const std::filesystem::path& path,
+void write_report(std::span<const run_log> runs, const std::string& path,
                   const report_options& options = {});
 
 /// Of one run.
-void write_report(const run_log& run, const std::filesystem::path& path,
-                  const report_options& options = {});
+void write_report(const run_log& run, const std::string& path, const report_options& options = {});
 
 }  // namespace sotto
 

@@ -162,7 +162,7 @@ SOTTO_DECL std::string page(std::span<const run_log> runs, const report_options&
 
 namespace sotto {
 
-SOTTO_DECL void write_report(std::span<const run_log> runs, const std::filesystem::path& path,
+SOTTO_DECL void write_report(std::span<const run_log> runs, const std::string& path,
                              const report_options& options) {
     (void)detail::required_path("write_report", path);
     if (options.link) check_link("write_report", *options.link);
@@ -178,11 +178,10 @@ SOTTO_DECL void write_report(std::span<const run_log> runs, const std::filesyste
     detail::checkpoint::whole_file file(files, path, detail::checkpoint::survives::crash);
     file.write(std::as_bytes(std::span(text)));
     if (!file.finish())
-        throw io_failure("write_report: '" + path.string() +
-                         "' cannot be written: " + file.problem());
+        throw io_failure("write_report: '" + path + "' cannot be written: " + file.problem());
 }
 
-SOTTO_DECL void write_report(const run_log& run, const std::filesystem::path& path,
+SOTTO_DECL void write_report(const run_log& run, const std::string& path,
                              const report_options& options) {
     write_report(std::span(&run, 1), path, options);
 }

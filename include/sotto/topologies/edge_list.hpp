@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -94,7 +93,7 @@ namespace sotto::topologies {
 /// Reads a graph: a line for each link, two ranks and perhaps its weight, blanks or commas between;
 /// what follows a '#' is not read.
 ///   errors  io_failure: it is no regular file or cannot be read; malformed, naming the line
-edge_list read_edge_list(const std::filesystem::path& file, bool directed = false);
+edge_list read_edge_list(const std::string& file, bool directed = false);
 
 }  // namespace sotto::topologies
 

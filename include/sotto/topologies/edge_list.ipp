@@ -63,12 +63,11 @@ SOTTO_DECL std::vector<std::string_view> words_of(std::string_view line) {
 
 namespace sotto::topologies {
 
-SOTTO_DECL edge_list read_edge_list(const std::filesystem::path& file, bool directed) {
+SOTTO_DECL edge_list read_edge_list(const std::string& file, bool directed) {
     std::error_code why;
     const bytes content = sotto::detail::read_regular(file, why);
-    if (why)
-        throw io_failure("cannot read '" + file.string() + "', a list of links: " + why.message());
-    edge_list read{.directed = directed, .file = file.string()};
+    if (why) throw io_failure("cannot read '" + file + "', a list of links: " + why.message());
+    edge_list read{.directed = directed, .file = file};
     std::string_view rest(reinterpret_cast<const char*>(content.data()), content.size());
     for (std::int64_t number = 1; !rest.empty(); ++number) {
         const std::string_view line = rest.substr(0, rest.find('\n'));
@@ -82,7 +81,7 @@ SOTTO_DECL edge_list read_edge_list(const std::filesystem::path& file, bool dire
                            detail::read_number(words[1], e.to) &&
                            (words.size() == 2 || detail::read_number(words[2], weight));
         if (!whole)
-            throw error(errc::malformed, "'" + file.string() + "', line " + std::to_string(number) +
+            throw error(errc::malformed, "'" + file + "', line " + std::to_string(number) +
                                              ": expected two ranks and perhaps a weight, found '" +
                                              std::string(line) + "'");
         if (words.size() == 3) e.weight = weight;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -64,13 +63,12 @@ public:
 
     /// Into this folder, which is made if it is not there. A relative path is that of the working
     /// directory now, whatever the program makes of it later.
-    explicit checkpoints(const std::filesystem::path& folder) : checkpoints(folder, options()) {}
+    explicit checkpoints(const std::string& folder) : checkpoints(folder, options()) {}
     /// The same as chosen.
-    checkpoints(const std::filesystem::path& folder, options chosen,
-                detail::checkpoint::disk files = {});
+    checkpoints(const std::string& folder, options chosen, detail::checkpoint::disk files = {});
 
     /// Where they are: an absolute path.
-    const std::filesystem::path& folder() const noexcept { return folder_; }
+    const std::string& folder() const noexcept { return folder_; }
     /// As they were given.
     const options& chosen() const noexcept { return options_; }
     /// By what the disk is reached.
@@ -83,7 +81,7 @@ public:
 private:
     static void check(const char* name, std::int64_t value);
 
-    std::filesystem::path folder_;
+    std::string folder_;
     options options_;
     detail::checkpoint::disk files_;
 };

@@ -19,7 +19,7 @@ SOTTO_DECL void complain_of_checkpoint(const checkpoint_report& report) {
                                    report.failure + "; training goes on");
 }
 
-SOTTO_DECL checkpoints::checkpoints(const std::filesystem::path& folder, options chosen,
+SOTTO_DECL checkpoints::checkpoints(const std::string& folder, options chosen,
                                     detail::checkpoint::disk files)
     : folder_(detail::absolute_path(folder)),
       options_(std::move(chosen)),

@@ -2,20 +2,21 @@
 
 #include "sotto/trainer/model_path.hpp"
 
+#include <filesystem>
+
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/files/file_kind.hpp"
 
 namespace sotto {
 
-SOTTO_DECL std::filesystem::path path_of_model(const std::filesystem::path& path,
-                                               const std::string& model) {
+SOTTO_DECL std::string path_of_model(const std::string& path, const std::string& model) {
     if (model.empty() || detail::is_device(path)) return path;
     std::filesystem::path own = path;
-    own.replace_filename(path.stem().string() + "." + model + path.extension().string());
+    own.replace_filename(own.stem().string() + "." + model + own.extension().string());
     return own;
 }
 
-SOTTO_DECL std::filesystem::path path_of_rank(const std::filesystem::path& path, int rank) {
+SOTTO_DECL std::string path_of_rank(const std::string& path, int rank) {
     if (rank == 0 || detail::is_device(path)) return path;
     std::filesystem::path own = path;
     own += ".rank" + std::to_string(rank);

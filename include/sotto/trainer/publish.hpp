@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <limits>
 #include <span>
 #include <string>
@@ -11,6 +10,7 @@
 #include "sotto/checkpoint/detail/group_folders.hpp"
 #include "sotto/checkpoint/detail/published_model.hpp"
 #include "sotto/core/detail/files/absolute_path.hpp"
+#include "sotto/core/detail/files/join_path.hpp"
 #include "sotto/core/detail/memory/finite.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/require_option.hpp"
@@ -48,16 +48,14 @@ namespace sotto {
 ///           that cannot be written
 /// Returns the file, by its absolute path.
 template <class Model, class Strategy, class Transport>
-std::filesystem::path publish(trainer<Model, Strategy, Transport>& from,
-                              const std::filesystem::path& folder, int group,
-                              detail::publish_options options = {},
-                              detail::checkpoint::disk files = {}) {
+std::string publish(trainer<Model, Strategy, Transport>& from, const std::string& folder, int group,
+                    detail::publish_options options = {}, detail::checkpoint::disk files = {}) {
     require_option("publish", "group", group, detail::allowed::at_least(0));
     require_option("publish", "keep", options.keep, detail::allowed::at_least(1));
     if (!detail::is_nan(options.label_loss))
         require_option("publish", "label_loss", options.label_loss, detail::allowed::any_finite(),
                        ", or NaN where it is not known");
-    const std::filesystem::path place =
+    const std::string place =
         detail::checkpoint::models_folder(detail::absolute_path(folder), group);
     const std::int64_t step = from.step();
     from.with_evaluated([&](auto& model, std::span<const float> parameters, auto& ranks) {
@@ -81,7 +79,7 @@ std::filesystem::path publish(trainer<Model, Strategy, Transport>& from,
         else
             write();
     });
-    return place / detail::checkpoint::file_name(step);
+    return detail::join_path(place, detail::checkpoint::file_name(step));
 }
 
 }  // namespace sotto

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <span>
 #include <string>
 
@@ -33,12 +32,11 @@ namespace sotto {
 ///           names that cannot be written. The same on all ranks, where they learn in step
 /// Returns the file, by its absolute path.
 template <class Model, class Strategy, class Transport>
-std::filesystem::path save_model(trainer<Model, Strategy, Transport>& from,
-                                 const std::filesystem::path& path,
-                                 detail::checkpoint::disk files = {}) {
+std::string save_model(trainer<Model, Strategy, Transport>& from, const std::string& path,
+                       detail::checkpoint::disk files = {}) {
     constexpr bool in_step = detail::conducting::in_step<Strategy>;
-    const std::filesystem::path file = path_of_model(detail::required_path("save_model", path),
-                                                     detail::conducting::model_name(from.state()));
+    const std::string file = path_of_model(detail::required_path("save_model", path),
+                                           detail::conducting::model_name(from.state()));
     const detail::data::share share = from.state().share();
     if (!in_step && (share.empty() || share.index != 0)) return file;
     from.with_evaluated([&](auto& model, std::span<const float> parameters, auto& ranks) {

@@ -4,7 +4,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -195,14 +194,13 @@ public:
     ///           filled (the disk fails or the file changes, a rank fails), leaves it partly the
     ///           checkpoint's: `fit` and `evaluate` then throw io_failure until a resume succeeds
     template <std::convertible_to<detail::checkpoint::disk> Files = detail::checkpoint::disk>
-    resume_report resume(const std::filesystem::path& folder, resume_options options = {},
-                         Files files = {}) {
+    resume_report resume(const std::string& folder, resume_options options = {}, Files files = {}) {
         return restore(folder, true, options, files);
     }
 
     /// The same, but where there is no checkpoint at all it does nothing, and its report says so.
     template <std::convertible_to<detail::checkpoint::disk> Files = detail::checkpoint::disk>
-    resume_report resume_if_there(const std::filesystem::path& folder, resume_options options = {},
+    resume_report resume_if_there(const std::string& folder, resume_options options = {},
                                   Files files = {}) {
         return restore(folder, false, options, files);
     }
@@ -412,8 +410,8 @@ private:
     }
 
     template <std::convertible_to<detail::checkpoint::disk> Files>
-    resume_report restore(const std::filesystem::path& folder, bool required,
-                          const resume_options& options, const Files& files) {
+    resume_report restore(const std::string& folder, bool required, const resume_options& options,
+                          const Files& files) {
         static_assert(saveable,
                       "resume: the strategy's ranks must train in step and its state must have "
                       "visit(field), which shows everything to be saved; so must a compressor with "

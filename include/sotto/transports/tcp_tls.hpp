@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -40,7 +39,7 @@ public:
     /// The content of a file that its owner alone may read, whole. A new one of 32 random bytes:
     ///   (umask 077; head -c 32 /dev/urandom > job.secret)
     /// A FIFO is read when the rank joins, within tcp_options::join, until its writer closes it.
-    static std::shared_ptr<const detail::tcp_security> from_file(const std::filesystem::path& path);
+    static std::shared_ptr<const detail::tcp_security> from_file(const std::string& path);
 
     /// The file that SOTTO_SECRET_FILE names, or else the text that SOTTO_SECRET holds.
     static std::shared_ptr<const detail::tcp_security> from_environment();

@@ -25,10 +25,9 @@
 namespace sotto {
 
 SOTTO_DECL std::shared_ptr<const detail::tcp_security> pre_shared_key::from_file(
-    const std::filesystem::path& path) {
-    const std::string where = path.string();
+    const std::string& path) {
     const auto refuse = [&](const std::string& what) {
-        throw invalid_option("tls: the secret in " + where + " " + what);
+        throw invalid_option("tls: the secret in " + path + " " + what);
     };
     const auto require = [&](std::error_code why) {
         if (why) refuse("cannot be read: " + why.message());
@@ -49,7 +48,7 @@ SOTTO_DECL std::shared_ptr<const detail::tcp_security> pre_shared_key::from_file
         refuse("may be read or changed by others than its owner: chmod 600");
     if (S_ISFIFO(is.st_mode))
         return std::shared_ptr<const detail::tcp_security>(
-            new pre_shared_key(std::move(file), where));
+            new pre_shared_key(std::move(file), path));
     const auto secret = std::make_shared<detail::net::job_secret>();
     secret->bytes.resize(secret_bytes_max + 1);
     std::size_t size = 0;
@@ -62,7 +61,7 @@ SOTTO_DECL std::shared_ptr<const detail::tcp_security> pre_shared_key::from_file
         size += static_cast<std::size_t>(count);
     }
     secret->bytes.resize(size);
-    return made_of(secret, where);
+    return made_of(secret, path);
 }
 
 SOTTO_DECL std::shared_ptr<const detail::tcp_security> pre_shared_key::from_environment() {

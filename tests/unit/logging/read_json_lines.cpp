@@ -358,9 +358,8 @@ TEST_CASE("a log that may be there: a FIFO or a device -> nothing, without block
 TEST_CASE("logs of one name are told apart by their folders, which json_lines makes") {
     const std::filesystem::path root =
         std::filesystem::temp_directory_path() / ("sotto_logs_" + std::to_string(::getpid()));
-    const std::vector<std::filesystem::path> logs{
-        root / "a" / "run.jsonl", root / "b" / "run.jsonl", root / "c" / "b" / "run.jsonl",
-        root / "b" / "other.jsonl"};
+    const std::vector<std::string> logs{root / "a" / "run.jsonl", root / "b" / "run.jsonl",
+                                        root / "c" / "b" / "run.jsonl", root / "b" / "other.jsonl"};
     const layout nothing;
     for (const auto& log : logs) json_lines(log).on_begin({.parameters = &nothing});
     const std::vector<run_log> runs = read_json_lines(logs);

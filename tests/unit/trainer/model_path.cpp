@@ -80,8 +80,8 @@ TEST_CASE("the first rank of each group writes a log and a report, and nobody an
     CHECK(files_in(folder.path()) == std::set<std::string>{"run.group-0.html", "run.group-0.jsonl",
                                                            "run.group-1.html",
                                                            "run.group-1.jsonl"});
-    const std::vector<std::filesystem::path> logs{folder.path() / "run.group-0.jsonl",
-                                                  folder.path() / "run.group-1.jsonl"};
+    const std::vector<std::string> logs{folder.path() / "run.group-0.jsonl",
+                                        folder.path() / "run.group-1.jsonl"};
     const std::vector<run_log> runs = read_json_lines(logs);
     for (std::size_t group = 0; group < 2; ++group) {
         const run_log& read = runs[group];

@@ -439,7 +439,7 @@ TEST_CASE("of several models that are trained at once each has a file") {
                                        transport_exchange<>{}, codistillation_groups{}},
                         transport};
         trainer.fit(sixty_digits, steps{2});
-        const auto file = save_model(trainer, folder.path() / "model.safetensors");
+        const std::filesystem::path file = save_model(trainer, folder.path() / "model.safetensors");
         CHECK(file.filename() ==
               (transport.rank() == 0 ? "model.group-0.safetensors" : "model.group-1.safetensors"));
         CHECK(std::ranges::equal(load_model(file).parameters, trainer.parameters()));

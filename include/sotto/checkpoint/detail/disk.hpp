@@ -3,7 +3,6 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -29,29 +28,27 @@ public:
         requires(!std::same_as<Files, disk>)
     disk(Files files) : calls_(std::make_shared<calls_of<Files>>(std::move(files))) {}
 
-    std::filesystem::path place(const std::filesystem::path& path, std::error_code& why) const;
-    int create(const std::filesystem::path& path, std::error_code& why) const;
-    int create_new(const std::filesystem::path& path, std::error_code& why) const;
-    int open(const std::filesystem::path& path, std::error_code& why) const;
+    std::string place(const std::string& path, std::error_code& why) const;
+    int create(const std::string& path, std::error_code& why) const;
+    int create_new(const std::string& path, std::error_code& why) const;
+    int open(const std::string& path, std::error_code& why) const;
     std::int64_t write(int file, byte_view out, std::error_code& why) const;
     std::int64_t read(int file, std::int64_t offset, mutable_byte_view in,
                       std::error_code& why) const;
     std::int64_t size(int file, std::error_code& why) const { return calls_->size(file, why); }
     void sync(int file, std::error_code& why) const { calls_->sync(file, why); }
     void close(int file, std::error_code& why) const { calls_->close(file, why); }
-    void rename(const std::filesystem::path& from, const std::filesystem::path& to,
-                std::error_code& why) const;
-    void remove(const std::filesystem::path& path, std::error_code& why) const;
-    void make_folder(const std::filesystem::path& path, std::error_code& why) const;
-    void sync_folder(const std::filesystem::path& path, std::error_code& why) const;
-    std::vector<std::string> list(const std::filesystem::path& path, std::error_code& why) const;
-    int lock(const std::filesystem::path& path, std::error_code& why) const;
+    void rename(const std::string& from, const std::string& to, std::error_code& why) const;
+    void remove(const std::string& path, std::error_code& why) const;
+    void make_folder(const std::string& path, std::error_code& why) const;
+    void sync_folder(const std::string& path, std::error_code& why) const;
+    std::vector<std::string> list(const std::string& path, std::error_code& why) const;
+    int lock(const std::string& path, std::error_code& why) const;
     void unlock(int lock) const { calls_->unlock(lock); }
-    void touch(const std::filesystem::path& path, std::error_code& why) const;
-    std::chrono::nanoseconds changed(const std::filesystem::path& path, std::error_code& why) const;
-    std::chrono::nanoseconds disk_now(const std::filesystem::path& folder,
-                                      std::error_code& why) const;
-    std::uint64_t identity(const std::filesystem::path& folder, std::error_code& why) const;
+    void touch(const std::string& path, std::error_code& why) const;
+    std::chrono::nanoseconds changed(const std::string& path, std::error_code& why) const;
+    std::chrono::nanoseconds disk_now(const std::string& folder, std::error_code& why) const;
+    std::uint64_t identity(const std::string& folder, std::error_code& why) const;
     time_point now() const { return calls_->now(); }
     void pause(duration length) const { calls_->pause(length); }
     std::shared_ptr<void> every(duration period, std::function<void()> task) const;
@@ -59,29 +56,26 @@ public:
 private:
     struct calls {
         virtual ~calls() = default;
-        virtual std::filesystem::path place(const std::filesystem::path&, std::error_code&) = 0;
-        virtual int create(const std::filesystem::path&, std::error_code&) = 0;
-        virtual int create_new(const std::filesystem::path&, std::error_code&) = 0;
-        virtual int open(const std::filesystem::path&, std::error_code&) = 0;
+        virtual std::string place(const std::string&, std::error_code&) = 0;
+        virtual int create(const std::string&, std::error_code&) = 0;
+        virtual int create_new(const std::string&, std::error_code&) = 0;
+        virtual int open(const std::string&, std::error_code&) = 0;
         virtual std::int64_t write(int, byte_view, std::error_code&) = 0;
         virtual std::int64_t read(int, std::int64_t, mutable_byte_view, std::error_code&) = 0;
         virtual std::int64_t size(int, std::error_code&) = 0;
         virtual void sync(int, std::error_code&) = 0;
         virtual void close(int, std::error_code&) = 0;
-        virtual void rename(const std::filesystem::path&, const std::filesystem::path&,
-                            std::error_code&) = 0;
-        virtual void remove(const std::filesystem::path&, std::error_code&) = 0;
-        virtual void make_folder(const std::filesystem::path&, std::error_code&) = 0;
-        virtual void sync_folder(const std::filesystem::path&, std::error_code&) = 0;
-        virtual std::vector<std::string> list(const std::filesystem::path&, std::error_code&) = 0;
-        virtual int lock(const std::filesystem::path&, std::error_code&) = 0;
+        virtual void rename(const std::string&, const std::string&, std::error_code&) = 0;
+        virtual void remove(const std::string&, std::error_code&) = 0;
+        virtual void make_folder(const std::string&, std::error_code&) = 0;
+        virtual void sync_folder(const std::string&, std::error_code&) = 0;
+        virtual std::vector<std::string> list(const std::string&, std::error_code&) = 0;
+        virtual int lock(const std::string&, std::error_code&) = 0;
         virtual void unlock(int) = 0;
-        virtual void touch(const std::filesystem::path&, std::error_code&) = 0;
-        virtual std::chrono::nanoseconds changed(const std::filesystem::path&,
-                                                 std::error_code&) = 0;
-        virtual std::chrono::nanoseconds disk_now(const std::filesystem::path&,
-                                                  std::error_code&) = 0;
-        virtual std::uint64_t identity(const std::filesystem::path&, std::error_code&) = 0;
+        virtual void touch(const std::string&, std::error_code&) = 0;
+        virtual std::chrono::nanoseconds changed(const std::string&, std::error_code&) = 0;
+        virtual std::chrono::nanoseconds disk_now(const std::string&, std::error_code&) = 0;
+        virtual std::uint64_t identity(const std::string&, std::error_code&) = 0;
         virtual time_point now() = 0;
         virtual void pause(duration) = 0;
         virtual std::shared_ptr<void> every(duration, std::function<void()>) = 0;
@@ -91,17 +85,16 @@ private:
     struct calls_of final : calls {
         explicit calls_of(Files&& of) : files(std::move(of)) {}
 
-        std::filesystem::path place(const std::filesystem::path& path,
-                                    std::error_code& why) override {
+        std::string place(const std::string& path, std::error_code& why) override {
             return files.place(path, why);
         }
-        int create(const std::filesystem::path& path, std::error_code& why) override {
+        int create(const std::string& path, std::error_code& why) override {
             return files.create(path, why);
         }
-        int create_new(const std::filesystem::path& path, std::error_code& why) override {
+        int create_new(const std::string& path, std::error_code& why) override {
             return files.create_new(path, why);
         }
-        int open(const std::filesystem::path& path, std::error_code& why) override {
+        int open(const std::string& path, std::error_code& why) override {
             return files.open(path, why);
         }
         std::int64_t write(int file, byte_view out, std::error_code& why) override {
@@ -114,39 +107,36 @@ private:
         std::int64_t size(int file, std::error_code& why) override { return files.size(file, why); }
         void sync(int file, std::error_code& why) override { files.sync(file, why); }
         void close(int file, std::error_code& why) override { files.close(file, why); }
-        void rename(const std::filesystem::path& from, const std::filesystem::path& to,
-                    std::error_code& why) override {
+        void rename(const std::string& from, const std::string& to, std::error_code& why) override {
             files.rename(from, to, why);
         }
-        void remove(const std::filesystem::path& path, std::error_code& why) override {
+        void remove(const std::string& path, std::error_code& why) override {
             files.remove(path, why);
         }
-        void make_folder(const std::filesystem::path& path, std::error_code& why) override {
+        void make_folder(const std::string& path, std::error_code& why) override {
             files.make_folder(path, why);
         }
-        void sync_folder(const std::filesystem::path& path, std::error_code& why) override {
+        void sync_folder(const std::string& path, std::error_code& why) override {
             files.sync_folder(path, why);
         }
-        std::vector<std::string> list(const std::filesystem::path& path,
-                                      std::error_code& why) override {
+        std::vector<std::string> list(const std::string& path, std::error_code& why) override {
             return files.list(path, why);
         }
-        int lock(const std::filesystem::path& path, std::error_code& why) override {
+        int lock(const std::string& path, std::error_code& why) override {
             return files.lock(path, why);
         }
         void unlock(int lock) override { files.unlock(lock); }
-        void touch(const std::filesystem::path& path, std::error_code& why) override {
+        void touch(const std::string& path, std::error_code& why) override {
             files.touch(path, why);
         }
-        std::chrono::nanoseconds changed(const std::filesystem::path& path,
-                                         std::error_code& why) override {
+        std::chrono::nanoseconds changed(const std::string& path, std::error_code& why) override {
             return files.changed(path, why);
         }
-        std::chrono::nanoseconds disk_now(const std::filesystem::path& folder,
+        std::chrono::nanoseconds disk_now(const std::string& folder,
                                           std::error_code& why) override {
             return files.disk_now(folder, why);
         }
-        std::uint64_t identity(const std::filesystem::path& folder, std::error_code& why) override {
+        std::uint64_t identity(const std::string& folder, std::error_code& why) override {
             return files.identity(folder, why);
         }
         time_point now() override { return files.now(); }

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -49,9 +48,9 @@ namespace sotto::detail::checkpoint {
 ///   every(period, task) -> shared_ptr<void>  calls the task once a period, beside what the caller
 ///                                    does, while the pointer lives
 template <class F>
-concept file_system = requires(F& files, const std::filesystem::path& path, int file, byte_view out,
+concept file_system = requires(F& files, const std::string& path, int file, byte_view out,
                                mutable_byte_view in, std::int64_t offset, std::error_code& why) {
-    { files.place(path, why) } -> std::same_as<std::filesystem::path>;
+    { files.place(path, why) } -> std::convertible_to<std::string>;
     { files.create(path, why) } -> std::same_as<int>;
     { files.open(path, why) } -> std::same_as<int>;
     { files.write(file, out, why) } -> std::same_as<std::int64_t>;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <filesystem>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -14,7 +14,7 @@ namespace sotto::detail::checkpoint {
 class folder_lock {
 public:
     /// Waits for nobody: see file_system's lock.
-    folder_lock(disk files, const std::filesystem::path& folder, std::error_code& why)
+    folder_lock(disk files, const std::string& folder, std::error_code& why)
         : files_(std::move(files)), lock_(files_.lock(folder, why)), held_(!why) {}
 
     /// The other one keeps nothing any more.

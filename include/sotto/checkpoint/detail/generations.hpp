@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,12 +46,11 @@ std::optional<std::int64_t> step_of(std::string_view name);
 bool is_unfinished(std::string_view name);
 
 /// The steps of all checkpoints in a folder, the newest first; none where there is no folder.
-std::vector<std::int64_t> generations(const disk& files, const std::filesystem::path& folder,
+std::vector<std::int64_t> generations(const disk& files, const std::string& folder,
                                       std::error_code& why);
 
 /// The newest checkpoint in a folder whose step is none of these; nothing if there is none.
-std::optional<std::int64_t> foreign_generation(const disk& files,
-                                               const std::filesystem::path& folder,
+std::optional<std::int64_t> foreign_generation(const disk& files, const std::string& folder,
                                                std::span<const std::int64_t> known,
                                                std::error_code& why);
 

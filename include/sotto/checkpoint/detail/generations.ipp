@@ -33,8 +33,7 @@ SOTTO_DECL bool is_unfinished(std::string_view name) {
            step_of(name.substr(0, name.size() - unfinished_suffix.size())).has_value();
 }
 
-SOTTO_DECL std::vector<std::int64_t> generations(const disk& files,
-                                                 const std::filesystem::path& folder,
+SOTTO_DECL std::vector<std::int64_t> generations(const disk& files, const std::string& folder,
                                                  std::error_code& why) {
     std::vector<std::int64_t> steps;
     for (const std::string& name : files.list(folder, why))
@@ -45,7 +44,7 @@ SOTTO_DECL std::vector<std::int64_t> generations(const disk& files,
 }
 
 SOTTO_DECL std::optional<std::int64_t> foreign_generation(const disk& files,
-                                                          const std::filesystem::path& folder,
+                                                          const std::string& folder,
                                                           std::span<const std::int64_t> known,
                                                           std::error_code& why) {
     for (const std::int64_t step : generations(files, folder, why))

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <filesystem>
+#include <string>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -19,20 +19,19 @@ namespace sotto::detail::checkpoint {
 inline constexpr std::string_view group_prefix = "group-";
 
 /// Where everything of one group lies.
-std::filesystem::path group_folder(const std::filesystem::path& folder, int group);
+std::string group_folder(const std::string& folder, int group);
 
 /// Where the models of a group are that others read.
-std::filesystem::path models_folder(const std::filesystem::path& folder, int group);
+std::string models_folder(const std::string& folder, int group);
 
 /// What is locked as long as a group has a writer.
-std::filesystem::path writer_folder(const std::filesystem::path& folder, int group);
+std::string writer_folder(const std::string& folder, int group);
 
 /// The group of the name of a group's folder; nothing for other names.
 std::optional<int> group_of(std::string_view name);
 
 /// The groups that have a folder in this one, ascending.
-std::vector<int> groups_in(const disk& files, const std::filesystem::path& folder,
-                           std::error_code& why);
+std::vector<int> groups_in(const disk& files, const std::string& folder, std::error_code& why);
 
 }  // namespace sotto::detail::checkpoint
 

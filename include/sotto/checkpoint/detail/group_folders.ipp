@@ -7,19 +7,20 @@
 #include <string>
 
 #include "sotto/core/config.hpp"
+#include "sotto/core/detail/files/join_path.hpp"
 
 namespace sotto::detail::checkpoint {
 
-SOTTO_DECL std::filesystem::path group_folder(const std::filesystem::path& folder, int group) {
-    return folder / std::string(group_prefix).append(std::to_string(group));
+SOTTO_DECL std::string group_folder(const std::string& folder, int group) {
+    return join_path(folder, std::string(group_prefix) + std::to_string(group));
 }
 
-SOTTO_DECL std::filesystem::path models_folder(const std::filesystem::path& folder, int group) {
-    return group_folder(folder, group) / "models";
+SOTTO_DECL std::string models_folder(const std::string& folder, int group) {
+    return join_path(group_folder(folder, group), "models");
 }
 
-SOTTO_DECL std::filesystem::path writer_folder(const std::filesystem::path& folder, int group) {
-    return group_folder(folder, group) / "writer";
+SOTTO_DECL std::string writer_folder(const std::string& folder, int group) {
+    return join_path(group_folder(folder, group), "writer");
 }
 
 SOTTO_DECL std::optional<int> group_of(std::string_view name) {
@@ -31,7 +32,7 @@ SOTTO_DECL std::optional<int> group_of(std::string_view name) {
     return group;
 }
 
-SOTTO_DECL std::vector<int> groups_in(const disk& files, const std::filesystem::path& folder,
+SOTTO_DECL std::vector<int> groups_in(const disk& files, const std::string& folder,
                                       std::error_code& why) {
     std::vector<int> groups;
     for (const std::string& name : files.list(folder, why))

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <span>
 #include <string>
 
@@ -22,7 +21,7 @@ std::string shown_shape(std::span<const std::int64_t> shape);
 /// Refuses what a file has, tensors or buffers as `what` says, if they are not those expected.
 ///   errors  mismatch, which names the first that is missing, of another shape, in another place or
 ///           too many, what was expected and what was found
-void require_alike(const std::filesystem::path& file, const std::string& what, const layout& found,
+void require_alike(const std::string& file, const std::string& what, const layout& found,
                    std::span<const float> values, const layout& expected);
 
 /// Writes a model into one file, for any reader of safetensors.
@@ -34,9 +33,9 @@ void require_alike(const std::filesystem::path& file, const std::string& what, c
 ///   errors  the answer says what failed, and is empty where nothing did; what was there still is.
 ///           invalid_option: names that a parameter and a buffer have in common, or that are not
 ///           UTF-8; more of them than a header takes
-std::string write_model_file(const disk& files, const std::filesystem::path& path,
-                             const architecture& kind, std::int64_t step,
-                             std::span<const float> parameters, std::span<const float> buffers);
+std::string write_model_file(const disk& files, const std::string& path, const architecture& kind,
+                             std::int64_t step, std::span<const float> parameters,
+                             std::span<const float> buffers);
 
 }  // namespace sotto::detail::checkpoint
 

@@ -2,6 +2,7 @@
 
 #include "sotto/checkpoint/detail/model_file.hpp"
 
+#include <filesystem>
 #include <iterator>
 #include <system_error>
 
@@ -31,9 +32,8 @@ SOTTO_DECL std::string shown_shape(std::span<const std::int64_t> shape) {
     return "[" + text + "]";
 }
 
-SOTTO_DECL void require_alike(const std::filesystem::path& file, const std::string& what,
-                              const layout& found, std::span<const float> values,
-                              const layout& expected) {
+SOTTO_DECL void require_alike(const std::string& file, const std::string& what, const layout& found,
+                              std::span<const float> values, const layout& expected) {
     const auto place_of = [](const tensor* t) {
         if (!t) return std::string("none");
         return "number " + std::to_string(t->index + 1) + " of shape " + shown_shape(t->shape);
@@ -41,17 +41,17 @@ SOTTO_DECL void require_alike(const std::filesystem::path& file, const std::stri
     const auto require = [&](const std::string& name) {
         const tensor *const is = found.find(name), *const wanted = expected.find(name);
         if (is && wanted && is->shape == wanted->shape && is->index == wanted->index) return;
-        throw mismatch("'" + file.string() + "' is of another model: " + what + " '" + name +
+        throw mismatch("'" + file + "' is of another model: " + what + " '" + name +
                        "': expected " + place_of(wanted) + ", found " + place_of(is));
     };
     for (const tensor& t : expected) require(t.name);
     for (const tensor& t : found) require(t.name);
     if (std::ssize(values) != found.size())
-        throw mismatch("'" + file.string() + "': expected " + std::to_string(found.size()) +
-                       " values of " + what + "s, found " + std::to_string(values.size()));
+        throw mismatch("'" + file + "': expected " + std::to_string(found.size()) + " values of " +
+                       what + "s, found " + std::to_string(values.size()));
 }
 
-SOTTO_DECL std::string write_model_file(const disk& files, const std::filesystem::path& path,
+SOTTO_DECL std::string write_model_file(const disk& files, const std::string& path,
                                         const architecture& kind, std::int64_t step,
                                         std::span<const float> parameters,
                                         std::span<const float> buffers) {
@@ -73,11 +73,10 @@ SOTTO_DECL std::string write_model_file(const disk& files, const std::filesystem
             {t.name, dtype::f32, t.shape, each * t.offset, each * (t.offset + t.size), 0});
     const bytes start = format_header(header);
     if (const auto read = parse_header(start); !read)
-        throw invalid_option("'" + path.string() +
-                             "' could not be read again: " + read.why().text());
+        throw invalid_option("'" + path + "' could not be read again: " + read.why().text());
     std::error_code why;
-    files.make_folder(path.parent_path(), why);
-    if (why) return "cannot make the folder of '" + path.string() + "': " + why.message();
+    files.make_folder(std::filesystem::path(path).parent_path(), why);
+    if (why) return "cannot make the folder of '" + path + "': " + why.message();
     whole_file file(files, path);
     file.write(start);
     file.write(std::as_bytes(parameters));

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -31,7 +30,7 @@ public:
     static constexpr const char* format = "sotto.state";  // what the metadata call such files
 
     /// `what`: whose state it is, for errors. `keep`: how many files.
-    own_state(std::filesystem::path folder, std::string what, std::string configuration,
+    own_state(std::string folder, std::string what, std::string configuration,
               std::int64_t keep = 2, disk files = {});
     ~own_state();
 
@@ -79,7 +78,7 @@ private:
     std::size_t place_of(const file_reader& file, const field& wanted) const;
 
     disk files_;
-    std::filesystem::path folder_;
+    std::string folder_;
     std::string what_, configuration_;
     std::int64_t keep_;
     std::vector<refused_file> refused_;

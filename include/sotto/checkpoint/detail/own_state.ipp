@@ -21,8 +21,8 @@
 
 namespace sotto::detail::checkpoint {
 
-SOTTO_DECL own_state::own_state(std::filesystem::path folder, std::string what,
-                                std::string configuration, std::int64_t keep, disk files)
+SOTTO_DECL own_state::own_state(std::string folder, std::string what, std::string configuration,
+                                std::int64_t keep, disk files)
     : files_(std::move(files)),
       folder_(std::move(folder)),
       what_(std::move(what)),
@@ -85,7 +85,7 @@ SOTTO_DECL void own_state::own(const std::string& job,
     std::error_code problem;
     files_.make_folder(folder_, problem);
     if (problem)
-        throw io_failure(what_ + ": cannot make the folder '" + folder_.string() +
+        throw io_failure(what_ + ": cannot make the folder '" + folder_ +
                          "': " + problem.message());
     if (!owner_) {
         claimant who;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,10 +41,9 @@ struct published_facts {
 ///           It appears whole or not at all
 ///   cost    the model once, synced; nothing is read
 ///   errors  the answer says what failed, and is empty where nothing did; what was there still is
-std::string publish_model(const disk& files, const std::filesystem::path& folder,
-                          const architecture& kind, const published_facts& facts,
-                          std::span<const float> parameters, std::span<const float> buffers,
-                          std::int64_t keep = 2);
+std::string publish_model(const disk& files, const std::string& folder, const architecture& kind,
+                          const published_facts& facts, std::span<const float> parameters,
+                          std::span<const float> buffers, std::int64_t keep = 2);
 
 /// What a reader found in a folder of published models.
 struct published_model {
@@ -63,8 +61,7 @@ std::optional<std::vector<judgement>> read_judgements(std::string_view text);
 ///   cost    the file is read twice, once to be checked
 ///   errors  mismatch: it is no published model, or of another architecture, naming both;
 ///           io_failure: the folder cannot be listed, or no file is whole and can be read
-std::optional<published_model> read_published(const disk& files,
-                                              const std::filesystem::path& folder,
+std::optional<published_model> read_published(const disk& files, const std::string& folder,
                                               const architecture& kind, std::int64_t after = -1);
 
 /// What is known of the models in a folder, without keeping their weights.
@@ -80,7 +77,7 @@ struct published_survey {
 ///   cost    the newest whole file is read twice, once to be checked, and those that are torn once;
 ///           memory for the largest tensor
 ///   errors  mismatch: it is no published model; io_failure: the folder cannot be listed
-published_survey survey_published(const disk& files, const std::filesystem::path& folder);
+published_survey survey_published(const disk& files, const std::string& folder);
 
 }  // namespace sotto::detail::checkpoint
 

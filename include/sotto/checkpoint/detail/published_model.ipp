@@ -18,6 +18,7 @@
 #include "sotto/checkpoint/detail/sections.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/config.hpp"
+#include "sotto/core/detail/files/join_path.hpp"
 #include "sotto/core/detail/text/number_text.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/kernels/detail/simd/reductions.hpp"
@@ -28,13 +29,13 @@ namespace sotto::detail::checkpoint {
 /// `after`; nothing where there is none. Newer ones that are damaged or unreadable are in `refused`
 /// then.
 template <class Use>
-auto use_newest(const disk& files, const std::filesystem::path& folder, std::int64_t after,
+auto use_newest(const disk& files, const std::string& folder, std::int64_t after,
                 std::vector<refused_file>& refused, Use use)
     -> std::optional<std::invoke_result_t<Use&, file_reader&>> {
     std::optional<std::invoke_result_t<Use&, file_reader&>> found;
     for_newest(files, folder, refused, [&](std::int64_t step) {
         if (step == after) return true;
-        file_reader file(files, folder / file_name(step));
+        file_reader file(files, join_path(folder, file_name(step)));
         found.emplace(use(file));
         return true;
     });
@@ -56,7 +57,7 @@ SOTTO_DECL std::optional<std::vector<judgement>> read_judgements(std::string_vie
     return all;
 }
 
-SOTTO_DECL std::string publish_model(const disk& files, const std::filesystem::path& folder,
+SOTTO_DECL std::string publish_model(const disk& files, const std::string& folder,
                                      const architecture& kind, const published_facts& facts,
                                      std::span<const float> parameters,
                                      std::span<const float> buffers, std::int64_t keep) {
@@ -140,7 +141,7 @@ SOTTO_DECL bool is_finite(file_reader& file) {
 }
 
 SOTTO_DECL std::optional<published_model> read_published(const disk& files,
-                                                         const std::filesystem::path& folder,
+                                                         const std::string& folder,
                                                          const architecture& kind,
                                                          std::int64_t after) {
     std::vector<refused_file> refused;
@@ -167,13 +168,11 @@ SOTTO_DECL std::optional<published_model> read_published(const disk& files,
         return found;
     });
     if (!newest && !refused.empty())
-        throw io_failure("of the models in '" + folder.string() +
-                         "' none is whole: " + refused.front().why);
+        throw io_failure("of the models in '" + folder + "' none is whole: " + refused.front().why);
     return newest;
 }
 
-SOTTO_DECL published_survey survey_published(const disk& files,
-                                             const std::filesystem::path& folder) {
+SOTTO_DECL published_survey survey_published(const disk& files, const std::string& folder) {
     std::vector<refused_file> torn;
     const auto newest = use_newest(files, folder, -1, torn, [](file_reader& file) {
         return published_survey{.newest = facts_of(file),

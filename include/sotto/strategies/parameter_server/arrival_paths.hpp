@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -11,7 +10,7 @@ namespace sotto {
 /// The file in which a server records its order of arrivals, or whose order it follows, see
 /// serving::record_arrivals. Each has its own: the first in PATH, others in PATH.rank1 and so on.
 /// All servers share a device, such as /dev/null.
-std::filesystem::path arrivals_path(const std::filesystem::path& path, int server);
+std::string arrivals_path(const std::string& path, int server);
 
 }  // namespace sotto
 
@@ -19,10 +18,10 @@ namespace sotto::detail {
 
 /// Where a server may come again: what its earlier processes wrote stays, and the next one goes on
 /// in PATH.2, PATH.3 and so on, the first that is not there.
-std::filesystem::path free_arrivals_path(const std::filesystem::path& path);
+std::string free_arrivals_path(const std::string& path);
 
 /// As it is without symbolic links, "." and "..", as far as it is there.
-std::string plain_path(const std::filesystem::path& path);
+std::string plain_path(const std::string& path);
 
 }  // namespace sotto::detail
 
@@ -31,9 +30,8 @@ namespace sotto {
 /// A file that both writing `record` and following `replay` would use, whichever server does either
 /// and however the file is spelt or linked to: it would be emptied before it is read. Nothing where
 /// there is none, or one of the two is not asked for.
-std::optional<std::filesystem::path> shared_arrivals(const std::filesystem::path& record,
-                                                     const std::filesystem::path& replay,
-                                                     int servers);
+std::optional<std::string> shared_arrivals(const std::string& record, const std::string& replay,
+                                           int servers);
 
 }  // namespace sotto
 
@@ -41,8 +39,7 @@ namespace sotto::detail {
 
 /// Before any of them is opened.
 ///   errors  invalid_option, naming both options and the file: see shared_arrivals
-void require_arrivals_apart(const std::filesystem::path& record,
-                            const std::filesystem::path& replay, int servers);
+void require_arrivals_apart(const std::string& record, const std::string& replay, int servers);
 
 }  // namespace sotto::detail
 

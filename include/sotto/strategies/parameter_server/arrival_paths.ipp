@@ -3,6 +3,7 @@
 #include "sotto/strategies/parameter_server/arrival_paths.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <system_error>
 #include <vector>
 
@@ -12,46 +13,45 @@
 
 namespace sotto {
 
-SOTTO_DECL std::filesystem::path arrivals_path(const std::filesystem::path& path, int server) {
+SOTTO_DECL std::string arrivals_path(const std::string& path, int server) {
     if (server == 0 || detail::is_device(path)) return path;
-    return path.string() + ".rank" + std::to_string(server);
+    return path + ".rank" + std::to_string(server);
 }
 
 }  // namespace sotto
 
 namespace sotto::detail {
 
-SOTTO_DECL std::filesystem::path free_arrivals_path(const std::filesystem::path& path) {
-    std::filesystem::path found = path;
+SOTTO_DECL std::string free_arrivals_path(const std::string& path) {
+    std::string found = path;
     if (detail::is_device(path)) return found;
     for (int process = 2; std::filesystem::exists(found); ++process)
-        found = path.string() + "." + std::to_string(process);
+        found = path + "." + std::to_string(process);
     return found;
 }
 
-SOTTO_DECL std::string plain_path(const std::filesystem::path& path) {
+SOTTO_DECL std::string plain_path(const std::string& path) {
     std::error_code reason;
     std::filesystem::path plain =
         std::filesystem::weakly_canonical(std::filesystem::absolute(path, reason), reason);
-    return (reason ? path : plain).string();
+    return reason ? path : plain.string();
 }
 
 }  // namespace sotto::detail
 
 namespace sotto {
 
-SOTTO_DECL std::optional<std::filesystem::path> shared_arrivals(const std::filesystem::path& record,
-                                                                const std::filesystem::path& replay,
-                                                                int servers) {
+SOTTO_DECL std::optional<std::string> shared_arrivals(const std::string& record,
+                                                      const std::string& replay, int servers) {
     if (record.empty() || replay.empty()) return std::nullopt;
-    std::vector<std::filesystem::path> written;
+    std::vector<std::string> written;
     std::vector<std::string> plain;
     for (int server = 0; server < servers; ++server) {
         written.push_back(arrivals_path(record, server));
         plain.push_back(detail::plain_path(written.back()));
     }
     for (int server = 0; server < servers; ++server) {
-        const std::filesystem::path read = arrivals_path(replay, server);
+        const std::string read = arrivals_path(replay, server);
         std::error_code reason;  // one that is not there is linked to no other
         const bool is_linked = std::filesystem::exists(read, reason) &&
                                std::any_of(written.begin(), written.end(), [&](const auto& out) {
@@ -66,12 +66,11 @@ SOTTO_DECL std::optional<std::filesystem::path> shared_arrivals(const std::files
 
 namespace sotto::detail {
 
-SOTTO_DECL void require_arrivals_apart(const std::filesystem::path& record,
-                                       const std::filesystem::path& replay, int servers) {
+SOTTO_DECL void require_arrivals_apart(const std::string& record, const std::string& replay,
+                                       int servers) {
     if (const auto shared = shared_arrivals(record, replay, servers))
-        throw invalid_option("parameter_server: record_arrivals '" + record.string() +
-                             "' and replay_arrivals '" + replay.string() + "' are both of '" +
-                             shared->string() +
+        throw invalid_option("parameter_server: record_arrivals '" + record +
+                             "' and replay_arrivals '" + replay + "' are both of '" + *shared +
                              "', which would be emptied before it is read; give another file to "
                              "record in");
 }

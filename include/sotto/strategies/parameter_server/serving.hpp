@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 
 namespace sotto {
@@ -23,7 +22,7 @@ struct serving {
     /// Where each server saves what it holds, in a folder of its own and every so many of its
     /// steps, and from which it continues. Empty: a server saves nothing, and one that comes again
     /// begins from the start.
-    std::filesystem::path checkpoints{};
+    std::string checkpoints{};
     std::int64_t every = 1000;  // steps of a server from one checkpoint to the next
     std::string job{};          // that owns these folders, see checkpoints::options::job
     /// `record_arrivals`: a file in which each server records the order of pushes and answers.
@@ -32,8 +31,8 @@ struct serving {
     /// come again, each of its processes has a file: PATH, PATH.2 and so on, each from the
     /// version that the server then had. One file, or another server's,
     /// cannot be both: see shared_arrivals.
-    std::filesystem::path record_arrivals{};
-    std::filesystem::path replay_arrivals{};  // see record_arrivals
+    std::string record_arrivals{};
+    std::string replay_arrivals{};  // see record_arrivals
 
     void describe(auto&& field) const {
         field("servers", servers);

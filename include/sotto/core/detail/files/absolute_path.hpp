@@ -1,17 +1,16 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 
 namespace sotto::detail {
 
 /// The same path for a program that changes its working directory afterwards. An empty path stays
 /// empty; where the working directory does not exist any more, the path stays as it is.
-std::filesystem::path absolute_path(const std::filesystem::path& path);
+std::string absolute_path(const std::string& path);
 
 /// The absolute path of a file that `whose` option names.
 ///   errors  invalid_option: the path is empty
-std::filesystem::path required_path(const std::string& whose, const std::filesystem::path& path);
+std::string required_path(const std::string& whose, const std::string& path);
 
 }  // namespace sotto::detail
 

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 
 #include <chrono>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -15,7 +14,7 @@
 namespace sotto::detail {
 
 /// Makes the folder that a file is to be in, and those around it, where they are not there.
-std::error_code make_folder_of(const std::filesystem::path& file);
+std::error_code make_folder_of(const std::string& file);
 
 /// A file that grows by lines, and holds whole ones alone: what a crash or a full disk left of a
 /// line is cut off before the next one is written. A device or a FIFO takes the lines, too: it is
@@ -29,14 +28,14 @@ std::error_code make_folder_of(const std::filesystem::path& file);
 ///           closed, and the next write opens it again
 class line_file {
 public:
-    explicit line_file(std::filesystem::path path, duration patience = std::chrono::seconds(1));
+    explicit line_file(std::string path, duration patience = std::chrono::seconds(1));
 
     line_file(line_file&&) noexcept = default;
     line_file& operator=(line_file&&) noexcept = default;
     ~line_file() { (void)drain(); }
 
     /// As it was given.
-    const std::filesystem::path& path() const noexcept { return path_; }
+    const std::string& path() const noexcept { return path_; }
 
     /// Whether it can be opened for writing. What is in it stays as it is; its folder is made. A
     /// device or FIFO stays open, since a reader of a FIFO ends when it is closed.
@@ -86,7 +85,7 @@ private:
     /// Waits for room. A reader that took nothing in time is not waited for again until it does.
     bool wait_for_room(deadline& limit) noexcept;
 
-    std::filesystem::path path_, place_;  // as given, and wherever the program moves to
+    std::string path_, place_;  // as given, and wherever the program moves to
     duration patience_{};
     descriptor file_;
     bool is_regular_ = true;

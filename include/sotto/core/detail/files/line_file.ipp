@@ -2,6 +2,7 @@
 
 #include "sotto/core/detail/files/line_file.hpp"
 
+#include <filesystem>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,17 +20,17 @@
 
 namespace sotto::detail {
 
-SOTTO_DECL std::error_code make_folder_of(const std::filesystem::path& file) {
+SOTTO_DECL std::error_code make_folder_of(const std::string& file) {
     std::error_code reason;
-    const std::filesystem::path folder = file.parent_path();
+    const std::filesystem::path folder = std::filesystem::path(file).parent_path();
     if (!folder.empty()) std::filesystem::create_directories(folder, reason);
     return reason;
 }
 
-SOTTO_DECL line_file::line_file(std::filesystem::path path, duration patience)
+SOTTO_DECL line_file::line_file(std::string path, duration patience)
     : path_(std::move(path)), place_(path_), patience_(patience) {
     std::error_code is_none;  // the working folder was removed
-    if (auto whole = std::filesystem::absolute(path_, is_none); !is_none) place_ = std::move(whole);
+    if (auto whole = std::filesystem::absolute(path_, is_none); !is_none) place_ = whole.string();
 }
 
 SOTTO_DECL std::error_code line_file::try_out() {

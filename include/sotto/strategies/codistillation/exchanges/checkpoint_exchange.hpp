@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -36,7 +35,7 @@ namespace sotto {
 ///           file system has no locks for folders, as some network ones, both would write
 ///   source  Anil et al. 2018, arXiv:1804.03235
 struct checkpoint_exchange {
-    std::filesystem::path folder{};    // where groups meet
+    std::string folder{};              // where groups meet
     std::int64_t keep = 2;             // models of a group that stay there
     bool in_background = true;         // else training waits for the disk
     detail::checkpoint::disk files{};  // by which the disk is reached
@@ -44,13 +43,13 @@ struct checkpoint_exchange {
     static constexpr bool by_each_rank = true;
 
     /// The folder of one group's models.
-    std::filesystem::path folder_of(int group) const;
+    std::string folder_of(int group) const;
 
     class state;
     state bind(const detail::meeting_place& place) const;
 
     void describe(auto&& field) const {
-        field("folder", folder.string());
+        field("folder", folder);
         field("keep", keep);
     }
 };

@@ -12,13 +12,14 @@
 #include "sotto/checkpoint/detail/group_folders.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/files/absolute_path.hpp"
+#include "sotto/core/detail/files/join_path.hpp"
 #include "sotto/core/detail/processes/owner_process.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/require_option.hpp"
 
 namespace sotto {
 
-SOTTO_DECL std::filesystem::path checkpoint_exchange::folder_of(int group) const {
+SOTTO_DECL std::string checkpoint_exchange::folder_of(int group) const {
     return detail::checkpoint::models_folder(folder, group);
 }
 
@@ -54,24 +55,24 @@ SOTTO_DECL checkpoint_exchange::state::~state() = default;
 SOTTO_DECL void checkpoint_exchange::state::open(std::int64_t step) {
     const auto refuse = [&](const std::string& what) {
         throw io_failure("checkpoint_exchange: group " + std::to_string(groups_.own) + " in '" +
-                         options_.folder.string() + "': " + what);
+                         options_.folder + "': " + what);
     };
     const auto place = detail::checkpoint::writer_folder(options_.folder, groups_.own);
     std::error_code why;
     options_.files.make_folder(place, why);
-    if (why) refuse("cannot make '" + place.string() + "': " + why.message());
+    if (why) refuse("cannot make '" + place + "': " + why.message());
     lock_.emplace(options_.files, place, why);
     if (why == std::errc::resource_unavailable_try_again)
         refuse("another process publishes its models; expected one writer a group");
-    if (why) refuse("cannot lock '" + place.string() + "': " + why.message());
+    if (why) refuse("cannot lock '" + place + "': " + why.message());
     if (step > 0) return;
     const auto models = options_.folder_of(groups_.own);
     const auto left = detail::checkpoint::generations(options_.files, models, why);
-    if (why) refuse("cannot list '" + models.string() + "': " + why.message());
+    if (why) refuse("cannot list '" + models + "': " + why.message());
     for (const std::int64_t old : left) {
-        const auto file = models / detail::checkpoint::file_name(old);
+        const auto file = detail::join_path(models, detail::checkpoint::file_name(old));
         options_.files.remove(file, why);
-        if (why) refuse("cannot remove '" + file.string() + "': " + why.message());
+        if (why) refuse("cannot remove '" + file + "': " + why.message());
     }
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,7 +27,7 @@ namespace sotto {
 ///   source  Hinton, Vinyals, Dean 2015, Distilling the knowledge in a neural network,
 ///           arXiv:1503.02531
 struct finished_models {
-    std::filesystem::path folder{};    // where the models are
+    std::string folder{};              // where the models are
     int count = 1;                     // teachers
     detail::checkpoint::disk files{};  // by which the disk is reached
 
@@ -42,7 +41,7 @@ struct finished_models {
     state bind(const detail::meeting_place&) const;
 
     void describe(auto&& field) const {
-        field("folder", folder.string());
+        field("folder", folder);
         field("count", count);
     }
 
@@ -65,7 +64,7 @@ public:
     std::string problem() const { return {}; }
 
 private:
-    std::filesystem::path folder_of(int group) const;
+    std::string folder_of(int group) const;
 
     void require_whole(int group);
 

@@ -48,7 +48,7 @@ SOTTO_DECL std::optional<detail::checkpoint::published_model> finished_models::s
     }
 }
 
-SOTTO_DECL std::filesystem::path finished_models::state::folder_of(int group) const {
+SOTTO_DECL std::string finished_models::state::folder_of(int group) const {
     return detail::checkpoint::models_folder(options_.folder, group);
 }
 
@@ -62,8 +62,8 @@ SOTTO_DECL void finished_models::state::require_whole(int group) {
         why = e.what();
     }
     throw invalid_option("finished_models: teacher " + std::to_string(group) + " of " +
-                         std::to_string(options_.count) + " was to be in '" +
-                         folder_of(group).string() + "': " + why);
+                         std::to_string(options_.count) + " was to be in '" + folder_of(group) +
+                         "': " + why);
 }
 
 }  // namespace sotto

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,7 +44,7 @@ std::string told(const arrival& a);
 class arrival_recorder {
 public:
     /// Writes the file anew; throws io_failure if it cannot be opened.
-    arrival_recorder(std::filesystem::path path, const remarks& says);
+    arrival_recorder(std::string path, const remarks& says);
 
     /// Writes what the order is of.
     void begin(const arrivals_of& what);
@@ -84,7 +83,7 @@ private:
 class arrival_order {
 public:
     /// Opens the file; throws io_failure if it cannot be opened, or is no regular file.
-    explicit arrival_order(std::filesystem::path path, int workers);
+    explicit arrival_order(std::string path, int workers);
 
     /// Before the first: whether the order is of what is to follow it.
     void begin(const arrivals_of& what);
@@ -121,7 +120,7 @@ private:
     std::string where() const;
     [[noreturn]] void refuse(const std::string& expected, const std::string& found) const;
 
-    std::filesystem::path path_;
+    std::string path_;
     detail::input_stream file_;
     std::string text_;
     std::int64_t line_ = 0;

@@ -55,10 +55,10 @@ SOTTO_DECL std::string told(const arrival& a) {
     }
 }
 
-SOTTO_DECL arrival_recorder::arrival_recorder(std::filesystem::path path, const remarks& says)
+SOTTO_DECL arrival_recorder::arrival_recorder(std::string path, const remarks& says)
     : says_(says), file_(std::move(path)) {
     if (const std::error_code reason = file_.open_empty())
-        throw io_failure("parameter_server: '" + file_.path().string() +
+        throw io_failure("parameter_server: '" + file_.path() +
                          "' cannot be opened for the order of arrivals: " + reason.message());
 }
 
@@ -105,17 +105,17 @@ SOTTO_DECL void arrival_recorder::flush() {
     const std::error_code reason = file_.write(std::exchange(lines_, {}));
     if (!reason) return;
     file_.close();
-    failure_ = "'" + file_.path().string() + "' cannot be written: " + reason.message() +
+    failure_ = "'" + file_.path() + "' cannot be written: " + reason.message() +
                "; the order of arrivals ends there";
     says_.say("parameter_server: " + failure_ + ", training goes on");
 }
 
-SOTTO_DECL arrival_order::arrival_order(std::filesystem::path path, int workers)
+SOTTO_DECL arrival_order::arrival_order(std::string path, int workers)
     : path_(std::move(path)), held_(static_cast<std::size_t>(workers)), waits_(held_.size()) {
     std::error_code why;
     file_ = detail::open_regular_stream(path_.c_str(), why);
     if (why)
-        throw io_failure("parameter_server: the order of arrivals '" + path_.string() +
+        throw io_failure("parameter_server: the order of arrivals '" + path_ +
                          "' cannot be opened: " + why.message());
 }
 
@@ -226,7 +226,7 @@ SOTTO_DECL bool arrival_order::read_line() {
 }
 
 SOTTO_DECL std::string arrival_order::where() const {
-    return "the order of arrivals '" + path_.string() + "', line " + std::to_string(line_);
+    return "the order of arrivals '" + path_ + "', line " + std::to_string(line_);
 }
 
 SOTTO_DECL void arrival_order::refuse(const std::string& expected, const std::string& found) const {

@@ -5,6 +5,7 @@
 #include "sotto/checkpoint/detail/job_name.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/files/absolute_path.hpp"
+#include "sotto/core/detail/files/join_path.hpp"
 #include "sotto/core/detail/memory/difference.hpp"
 #include "sotto/strategies/parameter_server/arrival_paths.hpp"
 #include "sotto/transports/detail/messaging/blame.hpp"
@@ -29,7 +30,7 @@ SOTTO_DECL serving_rank::serving_rank(served of, const serving& how, const serve
                 "parameter_server: checkpoints, but the optimizer has no visit(field), which "
                 "shows everything to be saved: what it remembers would be lost");
         const std::string name = "server" + std::to_string(through.rank());
-        saves_.emplace().folder = (detail::absolute_path(how.checkpoints) / name).string();
+        saves_.emplace().folder = detail::join_path(detail::absolute_path(how.checkpoints), name);
         kept_.emplace(saves_->folder, "parameter_server: " + name, std::move(of.description), 2,
                       std::move(files));
         every_ = static_cast<std::uint64_t>(how.every);
@@ -165,15 +166,15 @@ SOTTO_DECL void serving_rank::require_workers() {
 }
 
 SOTTO_DECL void serving_rank::prepare_order(const serving& how, std::string configuration) {
-    const std::filesystem::path& record = how.record_arrivals;
-    const std::filesystem::path& replay = how.replay_arrivals;
+    const std::string& record = how.record_arrivals;
+    const std::string& replay = how.replay_arrivals;
     if (record.empty() && replay.empty()) return;
     const int server = through_.rank();
     order_of_ = {
         .server = server, .workers = roles_.workers(), .configuration = std::move(configuration)};
     if (!replay.empty()) order_.emplace(arrivals_path(replay, server), roles_.workers());
     if (record.empty()) return;
-    const std::filesystem::path path = arrivals_path(record, server);
+    const std::string path = arrivals_path(record, server);
     recorder_.emplace(how.survives ? free_arrivals_path(path) : path, remarks::of_files(through_));
 }
 

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
 #include <limits>
 #include <optional>
 #include <span>
@@ -56,9 +55,8 @@ public:
         : through_(through), fields_(fields), senders_(std::move(senders)) {}
 
     /// `torn` is not empty while the state is filled, and afterwards says what that ended by.
-    resume_report read(const checkpoint::disk& files, const std::filesystem::path& folder,
-                       bool required, const std::string& configuration, run_place& place,
-                       std::string& torn,
+    resume_report read(const checkpoint::disk& files, const std::string& folder, bool required,
+                       const std::string& configuration, run_place& place, std::string& torn,
                        std::int64_t at_most = (std::numeric_limits<std::int64_t>::max)());
 
     /// Newer checkpoints, which are damaged, unreadable or too new; of rank 0.
@@ -73,13 +71,13 @@ private:
     /// Ranks built alike show the same; otherwise one would wait for what another does not send.
     void require_same_fields();
 
-    bool find(const checkpoint::disk& files, const std::filesystem::path& folder, bool required,
+    bool find(const checkpoint::disk& files, const std::string& folder, bool required,
               const std::string& configuration, std::optional<checkpoint::file_reader>& file,
               resume_report& report);
 
     // -- rank 0: which file, and is it this run's? --
 
-    void open(const checkpoint::disk& files, const std::filesystem::path& folder, bool required,
+    void open(const checkpoint::disk& files, const std::string& folder, bool required,
               const std::string& configuration, std::optional<checkpoint::file_reader>& file);
 
     static const std::string& text_of(const auto& file, std::string_view name) {

@@ -56,10 +56,10 @@ SOTTO_DECL run_place run_reader::placed() const {
     return place;
 }
 
-SOTTO_DECL resume_report run_reader::read(const checkpoint::disk& files,
-                                          const std::filesystem::path& folder, bool required,
-                                          const std::string& configuration, run_place& place,
-                                          std::string& torn, std::int64_t at_most) {
+SOTTO_DECL resume_report run_reader::read(const checkpoint::disk& files, const std::string& folder,
+                                          bool required, const std::string& configuration,
+                                          run_place& place, std::string& torn,
+                                          std::int64_t at_most) {
     std::optional<checkpoint::file_reader> file;
     resume_report report;
     require_same_fields();
@@ -81,7 +81,7 @@ SOTTO_DECL resume_report run_reader::read(const checkpoint::disk& files,
     return report;
 }
 
-SOTTO_DECL bool run_reader::find(const checkpoint::disk& files, const std::filesystem::path& folder,
+SOTTO_DECL bool run_reader::find(const checkpoint::disk& files, const std::string& folder,
                                  bool required, const std::string& configuration,
                                  std::optional<checkpoint::file_reader>& file,
                                  resume_report& report) {
@@ -113,13 +113,13 @@ SOTTO_DECL bool run_reader::find(const checkpoint::disk& files, const std::files
     return true;
 }
 
-SOTTO_DECL void run_reader::open(const checkpoint::disk& files, const std::filesystem::path& folder,
+SOTTO_DECL void run_reader::open(const checkpoint::disk& files, const std::string& folder,
                                  bool required, const std::string& configuration,
                                  std::optional<checkpoint::file_reader>& file) {
     if (!checkpoint::open_newest(files, folder, file, refused_, at_most_, &listed_)) {
         if (refused_.empty() && !required) return;
         if (refused_.empty())
-            throw io_failure("resume: there is no checkpoint in '" + folder.string() + "'");
+            throw io_failure("resume: there is no checkpoint in '" + folder + "'");
         checkpoint::refuse_all("resume", folder, refused_);
     }
     try {

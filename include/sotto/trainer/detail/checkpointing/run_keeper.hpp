@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,7 +66,7 @@ public:
     /// Adds it to what the call of `fit` reports, and tells rank 0 of a failure.
     void note(const checkpoints& asked, const checkpoint_report& report, fit_report& whole);
 
-    resume_report restore(const std::filesystem::path& where, bool required,
+    resume_report restore(const std::string& where, bool required,
                           void (*on_damage)(const resume_report&), const checkpoint::disk& files,
                           run_place& place);
 
@@ -82,7 +81,7 @@ private:
     struct folders;
 
     /// Where several models are trained each has a folder of its own.
-    std::filesystem::path folder_in(const std::filesystem::path& folder) const;
+    std::string folder_in(const std::string& folder) const;
 
     saved_run& run_;
     transport_ref through_;

@@ -3,6 +3,7 @@
 #include "sotto/trainer/detail/checkpointing/run_keeper.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <list>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "sotto/checkpoint/detail/saved_fields.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/files/absolute_path.hpp"
+#include "sotto/core/detail/files/join_path.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/trainer/detail/checkpointing/resuming.hpp"
 #include "sotto/trainer/detail/checkpointing/saving.hpp"
@@ -33,12 +35,12 @@ struct run_keeper::folders {
     std::filesystem::path saved_in;
 
     /// The same for all ways to write a folder's absolute path.
-    static std::filesystem::path full_name(const std::filesystem::path& folder) {
-        const auto name = folder.lexically_normal();
+    static std::filesystem::path full_name(const std::string& folder) {
+        const auto name = std::filesystem::path(folder).lexically_normal();
         return name.has_filename() ? name : name.parent_path();
     }
 
-    used_folder& at(const std::filesystem::path& folder) {
+    used_folder& at(const std::string& folder) {
         const auto name = full_name(folder);
         const auto found = std::ranges::find(used, name, &used_folder::name);
         return found != used.end() ? *found : used.emplace_back(used_folder{name});
@@ -153,7 +155,7 @@ SOTTO_DECL void run_keeper::note(const checkpoints& asked, const checkpoint_repo
     if (through_.rank() == 0 && asked.chosen().on_failure) asked.chosen().on_failure(report);
 }
 
-SOTTO_DECL resume_report run_keeper::restore(const std::filesystem::path& where, bool required,
+SOTTO_DECL resume_report run_keeper::restore(const std::string& where, bool required,
                                              void (*on_damage)(const resume_report&),
                                              const checkpoint::disk& files, run_place& place) {
     const auto folder = folder_in(absolute_path(where));
@@ -174,7 +176,7 @@ SOTTO_DECL resume_report run_keeper::restore(const std::filesystem::path& where,
         const auto [least, most] = run_.range_of_models(report.found ? report.step : -1);
         if (least == most) break;
         if (least < 0)
-            throw mismatch("resume: of some models there is a checkpoint in '" + where.string() +
+            throw mismatch("resume: of some models there is a checkpoint in '" + where +
                            "', the newest of step " + std::to_string(most) +
                            ", and of others none: they cannot go on together");
         at_most = least;
@@ -216,9 +218,9 @@ SOTTO_DECL void run_keeper::require_whole_state() const {
             torn_ + "; resume again, or begin with a new trainer");
 }
 
-SOTTO_DECL std::filesystem::path run_keeper::folder_in(const std::filesystem::path& folder) const {
+SOTTO_DECL std::string run_keeper::folder_in(const std::string& folder) const {
     const std::string name = run_.model_name();
-    return name.empty() ? folder : folder / name;
+    return name.empty() ? folder : join_path(folder, name);
 }
 
 }  // namespace sotto::detail

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
@@ -48,7 +47,7 @@ public:
 
     /// `refused` are checkpoints in the folder that are known not to be usable, and `why_not`
     /// answers why nothing may be written there; both of rank 0.
-    checkpoint_report write(const checkpoint::disk& files, const std::filesystem::path& folder,
+    checkpoint_report write(const checkpoint::disk& files, const std::string& folder,
                             std::int64_t keep, const std::string& configuration, std::uint64_t seed,
                             const std::vector<checkpoint::refused_file>& refused,
                             const std::function<std::string()>& why_not);
@@ -58,7 +57,7 @@ public:
     /// another run's checkpoints, which would be taken for this one's, and removed. While it is not
     /// known whether the folder's owner lives, it waits: a minute at most. `owner` and `known`, the
     /// steps of checkpoints in the folder that are this run's, are rank 0's.
-    void require_place_for_it(const checkpoint::disk& files, const std::filesystem::path& folder,
+    void require_place_for_it(const checkpoint::disk& files, const std::string& folder,
                               checkpoint::folder_claim* owner, std::span<const std::int64_t> known,
                               const std::string& configuration, std::uint64_t seed);
 
@@ -68,7 +67,7 @@ private:
 
     /// False, and why, if it is not known yet. A disk that cannot keep a claim is as one that
     /// cannot keep a checkpoint: training goes on without.
-    bool require_folder(const checkpoint::disk& files, const std::filesystem::path& folder,
+    bool require_folder(const checkpoint::disk& files, const std::string& folder,
                         checkpoint::folder_claim& owner, std::span<const std::int64_t> known,
                         std::string& why) const;
 

@@ -16,6 +16,7 @@
 #include "sotto/collectives/detail/operation.hpp"
 #include "sotto/core/clock.hpp"
 #include "sotto/core/config.hpp"
+#include "sotto/core/detail/files/join_path.hpp"
 #include "sotto/core/detail/text/print_line.hpp"
 #include "sotto/transports/fail_with_exception.hpp"
 
@@ -108,15 +109,14 @@ SOTTO_DECL void run_writer::hand_over() {
 }
 
 SOTTO_DECL checkpoint_report run_writer::write(const checkpoint::disk& files,
-                                               const std::filesystem::path& folder,
-                                               std::int64_t keep, const std::string& configuration,
-                                               std::uint64_t seed,
+                                               const std::string& folder, std::int64_t keep,
+                                               const std::string& configuration, std::uint64_t seed,
                                                const std::vector<checkpoint::refused_file>& refused,
                                                const std::function<std::string()>& why_not) {
     const time_point start = through_.now();
     gather_parts();
     checkpoint_report report{.step = place_.step};
-    report.path = (folder / checkpoint::file_name(place_.step)).string();
+    report.path = join_path(folder, checkpoint::file_name(place_.step));
     tidings told;
     if (through_.rank() == 0) {
         const checkpoint::file_header planned = plan(configuration, seed);
@@ -148,12 +148,9 @@ SOTTO_DECL checkpoint_report run_writer::write(const checkpoint::disk& files,
     return report;
 }
 
-SOTTO_DECL void run_writer::require_place_for_it(const checkpoint::disk& files,
-                                                 const std::filesystem::path& folder,
-                                                 checkpoint::folder_claim* owner,
-                                                 std::span<const std::int64_t> known,
-                                                 const std::string& configuration,
-                                                 std::uint64_t seed) {
+SOTTO_DECL void run_writer::require_place_for_it(
+    const checkpoint::disk& files, const std::string& folder, checkpoint::folder_claim* owner,
+    std::span<const std::int64_t> known, const std::string& configuration, std::uint64_t seed) {
     bool has_told = false;
     const auto try_it = [&] {
         require_header(configuration, seed);
@@ -166,15 +163,14 @@ SOTTO_DECL void run_writer::require_place_for_it(const checkpoint::disk& files,
                                     [&] { return by_the_first(through_, label(3), try_it) != 0; });
 }
 
-SOTTO_DECL bool run_writer::require_folder(const checkpoint::disk& files,
-                                           const std::filesystem::path& folder,
+SOTTO_DECL bool run_writer::require_folder(const checkpoint::disk& files, const std::string& folder,
                                            checkpoint::folder_claim& owner,
                                            std::span<const std::int64_t> known,
                                            std::string& why) const {
     std::error_code problem;
     const auto require_use = [&] {
         if (problem)
-            throw io_failure("checkpoints: cannot use the folder '" + folder.string() +
+            throw io_failure("checkpoints: cannot use the folder '" + folder +
                              "': " + problem.message());
     };
     files.make_folder(folder, problem);
@@ -185,11 +181,11 @@ SOTTO_DECL bool run_writer::require_folder(const checkpoint::disk& files,
     const auto other = checkpoint::foreign_generation(files, folder, known, problem);
     require_use();
     if (!other) return true;
-    throw invalid_option(
-        "checkpoints: '" + folder.string() + "' holds " + checkpoint::file_name(*other) +
-        " of another run, and this one is at "
-        "step " +
-        std::to_string(place_.step) + ": resume from it, or give a folder of its own");
+    throw invalid_option("checkpoints: '" + folder + "' holds " + checkpoint::file_name(*other) +
+                         " of another run, and this one is at "
+                         "step " +
+                         std::to_string(place_.step) +
+                         ": resume from it, or give a folder of its own");
 }
 
 SOTTO_DECL void run_writer::collect(int rank, checkpoint::file_writer& file) {
