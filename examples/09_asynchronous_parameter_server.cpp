@@ -160,13 +160,13 @@ void require_sensible(const CLI::App& app, const settings& s) {
                    " servers would drop the gradients of others; --servers 1 was expected");
     if (const auto shared = sotto::shared_arrivals(s.record, s.replay, servers))
         refuse("--record", s.record,
-               "--replay is '" + s.replay + "', and both are of '" + shared->string() +
+               "--replay is '" + s.replay + "', and both are of '" + *shared +
                    "', which would be emptied before it is read; another file was expected");
     // What is written and read elsewhere need not be here.
     const auto is_here = [&](int rank) { return examples::has_rank(s.transport, rank); };
     for (int server = 0; server < servers && !s.replay.empty(); ++server)
         if (is_here(server))
-            examples::require_readable("--replay", sotto::arrivals_path(s.replay, server).string());
+            examples::require_readable("--replay", sotto::arrivals_path(s.replay, server));
     examples::require_folder("--checkpoints", s.checkpoints);
     examples::require_writable({{"--log", s.log},
                                 {"--report", is_here(0) ? s.report : "", true},
