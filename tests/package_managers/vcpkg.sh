@@ -95,13 +95,14 @@ consume() {
     run ctest --test-dir "$2" --output-on-failure
 }
 
-# found_in FOLDER BINARY PARTS: what was looked for is vcpkg's and not this machine's
+# found_in FOLDER BINARY PARTS [ours]: what was looked for is vcpkg's and not this machine's; `ours`: by a build of sotto,
+# and not by one that uses a package
 found_in() {
     local name place
     local names="xtensor_DIR xsimd_DIR Boost_(INCLUDE_)?DIR xxHash_INCLUDE_DIR"
     case $3 in *models*) names+=" OpenBLAS_DIR ZLIB_INCLUDE_DIR" ;; esac
     case $3 in *tls*) names+=" OPENSSL_INCLUDE_DIR" ;; esac
-    case $3 in *compiled*) names+=" nlohmann_json_DIR" ;; esac
+    case $3${4:-} in *compiled*ours) names+=" nlohmann_json_DIR" ;; esac
     for name in $names; do
         place=$(sed -nE "/NOTFOUND$/d; s/^$name:[A-Z]*=//p" "$2/CMakeCache.txt")
         case $place in
@@ -167,7 +168,7 @@ for features in "" "launcher models tls" mpi "compiled models tls"; do
     fi
     there=$(echo "$work"/installed/*/share/sotto)
     there=${there%/share/sotto}
-    found_in "$there" "$work"/buildtrees/sotto/*-rel "$parts"
+    found_in "$there" "$work"/buildtrees/sotto/*-rel "$parts" ours
     modules=(sotto)
     for part in compiled models tls mpi; do
         file=$there/share/sotto/sotto-$part-targets.cmake
@@ -212,4 +213,4 @@ echo "== sotto's own"
 consume . "$work/own_manifest" "${options[@]}" "-DVCPKG_MANIFEST_FEATURES=compiled;models;mpi;tls" \
     "-DVCPKG_OVERLAY_PORTS=$(list "${overlays[@]}")" \
     -DSOTTO_BUILD_TESTS=OFF -DSOTTO_BUILD_EXAMPLES=OFF -DSOTTO_BUILD_BENCH=OFF
-found_in "$work/own_manifest/vcpkg_installed" "$work/own_manifest" "compiled models mpi tls"
+found_in "$work/own_manifest/vcpkg_installed" "$work/own_manifest" "compiled models mpi tls" ours
