@@ -14,6 +14,7 @@ set(sotto_headers
     include/sotto/checkpoint/detail/folder_lock.hpp
     include/sotto/checkpoint/detail/folder_owner.hpp
     include/sotto/checkpoint/detail/format_header.hpp
+    include/sotto/checkpoint/detail/former_names.hpp
     include/sotto/checkpoint/detail/generations.hpp
     include/sotto/checkpoint/detail/group_folders.hpp
     include/sotto/checkpoint/detail/job_name.hpp
@@ -92,7 +93,6 @@ set(sotto_headers
     include/sotto/core/bytes.hpp
     include/sotto/core/clock.hpp
     include/sotto/core/config.hpp
-    include/sotto/core/contentless.hpp
     include/sotto/core/deadline.hpp
     include/sotto/core/describe.hpp
     include/sotto/core/detail/files/absolute_path.hpp
@@ -128,6 +128,7 @@ set(sotto_headers
     include/sotto/core/require_option.hpp
     include/sotto/core/result.hpp
     include/sotto/core/round_info.hpp
+    include/sotto/core/size_only.hpp
     include/sotto/core/standard_streams.hpp
     include/sotto/core/visit.hpp
     include/sotto/data/dataset.hpp
@@ -142,12 +143,12 @@ set(sotto_headers
     include/sotto/distillation/softened.hpp
     include/sotto/distillation/squared_logit_error.hpp
     include/sotto/kernels/detail/nn/elementwise.hpp
-    include/sotto/kernels/detail/nn/gates.hpp
     include/sotto/kernels/detail/nn/low_rank.hpp
+    include/sotto/kernels/detail/nn/lstm_gates.hpp
     include/sotto/kernels/detail/nn/normalise.hpp
     include/sotto/kernels/detail/nn/orthonormalise.hpp
     include/sotto/kernels/detail/nn/shifted_planes.hpp
-    include/sotto/kernels/detail/nn/squash.hpp
+    include/sotto/kernels/detail/nn/sigmoid_tanh.hpp
     include/sotto/kernels/detail/nn/squash_lanes.hpp
     include/sotto/kernels/detail/quantise/choose_by_sign.hpp
     include/sotto/kernels/detail/quantise/code_checks.hpp
@@ -248,8 +249,8 @@ set(sotto_headers
     include/sotto/logging/detail/taught_record.hpp
     include/sotto/logging/detail/taught_summary.hpp
     include/sotto/logging/detail/write_failure.hpp
-    include/sotto/logging/joined_ranks.hpp
     include/sotto/logging/json_lines.hpp
+    include/sotto/logging/merge_rank_logs.hpp
     include/sotto/logging/progress_bar.hpp
     include/sotto/logging/read_json_lines.hpp
     include/sotto/logging/run_log.hpp
@@ -313,25 +314,25 @@ set(sotto_headers
     include/sotto/strategies/codistillation/exchanges/transport_exchange.hpp
     include/sotto/strategies/consensus_report.hpp
     include/sotto/strategies/detail/all_reduce/all_reduce_state.hpp
+    include/sotto/strategies/detail/all_reduce/bucket.hpp
+    include/sotto/strategies/detail/all_reduce/buckets.hpp
     include/sotto/strategies/detail/all_reduce/entry_route.hpp
     include/sotto/strategies/detail/all_reduce/exchange_ways.hpp
+    include/sotto/strategies/detail/all_reduce/flat_exchange.hpp
     include/sotto/strategies/detail/all_reduce/gradient_exchange.hpp
-    include/sotto/strategies/detail/all_reduce/host_lane.hpp
-    include/sotto/strategies/detail/all_reduce/lane.hpp
+    include/sotto/strategies/detail/all_reduce/hierarchical_exchange.hpp
     include/sotto/strategies/detail/all_reduce/message_codec.hpp
-    include/sotto/strategies/detail/all_reduce/shared_sum.hpp
-    include/sotto/strategies/detail/all_reduce/small_groups.hpp
     include/sotto/strategies/detail/all_reduce/sum_operation.hpp
-    include/sotto/strategies/detail/all_reduce/tensor_lane.hpp
+    include/sotto/strategies/detail/all_reduce/tensor_exchange.hpp
     include/sotto/strategies/detail/codistillation/architecture_of.hpp
     include/sotto/strategies/detail/codistillation/codistillation_state.hpp
-    include/sotto/strategies/detail/codistillation/heard_model.hpp
+    include/sotto/strategies/detail/codistillation/distilled_model.hpp
     include/sotto/strategies/detail/codistillation/label_knowledge.hpp
     include/sotto/strategies/detail/codistillation/meeting_place.hpp
-    include/sotto/strategies/detail/codistillation/taught.hpp
-    include/sotto/strategies/detail/codistillation/taught_together.hpp
-    include/sotto/strategies/detail/codistillation/teacher_desk.hpp
-    include/sotto/strategies/detail/codistillation/teacher_standing.hpp
+    include/sotto/strategies/detail/codistillation/online_distilled_model.hpp
+    include/sotto/strategies/detail/codistillation/received_model.hpp
+    include/sotto/strategies/detail/codistillation/teacher_pool.hpp
+    include/sotto/strategies/detail/codistillation/teacher_status.hpp
     include/sotto/strategies/detail/codistillation/tensor_messages.hpp
     include/sotto/strategies/detail/codistillation/transport_exchange_state.hpp
     include/sotto/strategies/detail/common_epochs.hpp
@@ -349,18 +350,17 @@ set(sotto_headers
     include/sotto/strategies/detail/gossip/mixing_rounds.hpp
     include/sotto/strategies/detail/gossip/peer_table.hpp
     include/sotto/strategies/detail/gossip/peers_of_gossip.hpp
-    include/sotto/strategies/detail/gossip/round_verdicts.hpp
     include/sotto/strategies/detail/gossip/state_handover.hpp
     include/sotto/strategies/detail/gossip/state_snapshot.hpp
+    include/sotto/strategies/detail/gossip/sum_coordinator.hpp
     include/sotto/strategies/detail/gossip/wait_progress.hpp
-    include/sotto/strategies/detail/guarded.hpp
+    include/sotto/strategies/detail/gradient_cost.hpp
+    include/sotto/strategies/detail/in_flight_time.hpp
     include/sotto/strategies/detail/local_updates/local_updates_state.hpp
     include/sotto/strategies/detail/parameter_server/arrival.hpp
     include/sotto/strategies/detail/parameter_server/arrival_order.hpp
-    include/sotto/strategies/detail/parameter_server/attendance.hpp
     include/sotto/strategies/detail/parameter_server/changed_entries.hpp
     include/sotto/strategies/detail/parameter_server/entry_room.hpp
-    include/sotto/strategies/detail/parameter_server/kept_versions.hpp
     include/sotto/strategies/detail/parameter_server/memory_of_server.hpp
     include/sotto/strategies/detail/parameter_server/parameter_exchange.hpp
     include/sotto/strategies/detail/parameter_server/parameter_server_state.hpp
@@ -369,19 +369,20 @@ set(sotto_headers
     include/sotto/strategies/detail/parameter_server/served_push.hpp
     include/sotto/strategies/detail/parameter_server/served_shard.hpp
     include/sotto/strategies/detail/parameter_server/server_link.hpp
+    include/sotto/strategies/detail/parameter_server/server_node.hpp
     include/sotto/strategies/detail/parameter_server/server_roles.hpp
-    include/sotto/strategies/detail/parameter_server/serving_rank.hpp
     include/sotto/strategies/detail/parameter_server/shard_server.hpp
     include/sotto/strategies/detail/parameter_server/staleness_counts.hpp
+    include/sotto/strategies/detail/parameter_server/version_store.hpp
+    include/sotto/strategies/detail/parameter_server/worker_registry.hpp
     include/sotto/strategies/detail/rank_loss.hpp
+    include/sotto/strategies/detail/round_input.hpp
     include/sotto/strategies/detail/server_memory.hpp
     include/sotto/strategies/detail/shard.hpp
     include/sotto/strategies/detail/step_by_entries.hpp
     include/sotto/strategies/detail/steps_by_parts.hpp
     include/sotto/strategies/detail/stopwatch.hpp
-    include/sotto/strategies/detail/task.hpp
-    include/sotto/strategies/detail/under_way.hpp
-    include/sotto/strategies/detail/work_of_gradient.hpp
+    include/sotto/strategies/detail/with_rollback.hpp
     include/sotto/strategies/gossip.hpp
     include/sotto/strategies/gossip/control/consensus_band.hpp
     include/sotto/strategies/gossip/control/consensus_control.hpp
@@ -402,6 +403,7 @@ set(sotto_headers
     include/sotto/strategies/gossip/mixing/slow_momentum.hpp
     include/sotto/strategies/local_updates.hpp
     include/sotto/strategies/model_groups.hpp
+    include/sotto/strategies/noloco.hpp
     include/sotto/strategies/parameter_server.hpp
     include/sotto/strategies/parameter_server/arrival_paths.hpp
     include/sotto/strategies/parameter_server/consistency/asynchronous.hpp
@@ -411,7 +413,6 @@ set(sotto_headers
     include/sotto/strategies/parameter_server/consistency/dynamic_stale_synchronous.hpp
     include/sotto/strategies/parameter_server/consistency/stale_synchronous.hpp
     include/sotto/strategies/parameter_server/serving.hpp
-    include/sotto/strategies/random_pairs.hpp
     include/sotto/strategies/round_report.hpp
     include/sotto/strategies/server_report.hpp
     include/sotto/strategies/strategy.hpp
@@ -432,30 +433,30 @@ set(sotto_headers
     include/sotto/topologies/topology.hpp
     include/sotto/topologies/torus.hpp
     include/sotto/topologies/tree.hpp
-    include/sotto/trainer/begun_from.hpp
     include/sotto/trainer/callback.hpp
     include/sotto/trainer/checkpoints.hpp
     include/sotto/trainer/detail/agreement.hpp
     include/sotto/trainer/detail/batch_reader.hpp
     include/sotto/trainer/detail/checkpointing/by_the_first.hpp
-    include/sotto/trainer/detail/checkpointing/resuming.hpp
-    include/sotto/trainer/detail/checkpointing/run_chance.hpp
-    include/sotto/trainer/detail/checkpointing/run_keeper.hpp
-    include/sotto/trainer/detail/checkpointing/run_place.hpp
+    include/sotto/trainer/detail/checkpointing/checkpoint_manager.hpp
+    include/sotto/trainer/detail/checkpointing/checkpoint_reader.hpp
+    include/sotto/trainer/detail/checkpointing/checkpoint_writer.hpp
+    include/sotto/trainer/detail/checkpointing/rng_streams.hpp
     include/sotto/trainer/detail/checkpointing/saved_run.hpp
-    include/sotto/trainer/detail/checkpointing/saving.hpp
+    include/sotto/trainer/detail/checkpointing/training_position.hpp
     include/sotto/trainer/detail/evaluator.hpp
     include/sotto/trainer/detail/fit_argument.hpp
     include/sotto/trainer/detail/fit_loop.hpp
     include/sotto/trainer/detail/fit_progress.hpp
     include/sotto/trainer/detail/fit_request.hpp
-    include/sotto/trainer/detail/learnt_by_all.hpp
+    include/sotto/trainer/detail/global_evaluator.hpp
     include/sotto/trainer/detail/located.hpp
     include/sotto/trainer/detail/model_buffers.hpp
     include/sotto/trainer/detail/run_description.hpp
     include/sotto/trainer/detail/strategy_info.hpp
     include/sotto/trainer/detail/tensor_names.hpp
     include/sotto/trainer/early_stop.hpp
+    include/sotto/trainer/initialized_from.hpp
     include/sotto/trainer/mean_parameters.hpp
     include/sotto/trainer/model_path.hpp
     include/sotto/trainer/options.hpp
@@ -470,14 +471,14 @@ set(sotto_headers
     include/sotto/transports/detail/messaging/ballot_transport.hpp
     include/sotto/transports/detail/messaging/blame.hpp
     include/sotto/transports/detail/messaging/control_stream.hpp
+    include/sotto/transports/detail/messaging/framed_connection.hpp
     include/sotto/transports/detail/messaging/handshake.hpp
     include/sotto/transports/detail/messaging/link_terms.hpp
     include/sotto/transports/detail/messaging/liveness.hpp
+    include/sotto/transports/detail/messaging/match_table.hpp
     include/sotto/transports/detail/messaging/membership.hpp
     include/sotto/transports/detail/messaging/membership_words.hpp
-    include/sotto/transports/detail/messaging/message_board.hpp
     include/sotto/transports/detail/messaging/message_exchange.hpp
-    include/sotto/transports/detail/messaging/message_link.hpp
     include/sotto/transports/detail/messaging/message_memory.hpp
     include/sotto/transports/detail/messaging/ordered_list.hpp
     include/sotto/transports/detail/messaging/outgoing_frame.hpp
@@ -490,17 +491,17 @@ set(sotto_headers
     include/sotto/transports/detail/packets/packet_stream.hpp
     include/sotto/transports/detail/packets/packet_streams.hpp
     include/sotto/transports/detail/packets/staged_collectives.hpp
+    include/sotto/transports/detail/simulated/fiber.hpp
     include/sotto/transports/detail/simulated/rank_queue.hpp
     include/sotto/transports/detail/simulated/simulated_network.hpp
     include/sotto/transports/detail/simulated/simulated_parts.hpp
-    include/sotto/transports/detail/simulated/strand.hpp
     include/sotto/transports/detail/simulated/virtual_time.hpp
+    include/sotto/transports/detail/tcp/rendezvous_channel.hpp
     include/sotto/transports/detail/tcp/tcp_address.hpp
     include/sotto/transports/detail/tcp/tcp_connections.hpp
     include/sotto/transports/detail/tcp/tcp_context.hpp
     include/sotto/transports/detail/tcp/tcp_control.hpp
-    include/sotto/transports/detail/tcp/tcp_gathering.hpp
-    include/sotto/transports/detail/tcp/tcp_greeter.hpp
+    include/sotto/transports/detail/tcp/tcp_handshake.hpp
     include/sotto/transports/detail/tcp/tcp_join.hpp
     include/sotto/transports/detail/tcp/tcp_leader_search.hpp
     include/sotto/transports/detail/tcp/tcp_links.hpp
@@ -513,6 +514,7 @@ set(sotto_headers
     include/sotto/transports/detail/tcp/tcp_security.hpp
     include/sotto/transports/detail/tcp/tcp_socket.hpp
     include/sotto/transports/detail/transport_calls.hpp
+    include/sotto/transports/diagnostics.hpp
     include/sotto/transports/fail_with_exception.hpp
     include/sotto/transports/group.hpp
     include/sotto/transports/in_process.hpp
@@ -522,7 +524,6 @@ set(sotto_headers
     include/sotto/transports/packet_library.hpp
     include/sotto/transports/packet_options.hpp
     include/sotto/transports/packet_transport.hpp
-    include/sotto/transports/remarks.hpp
     include/sotto/transports/run_in_process.hpp
     include/sotto/transports/run_simulated.hpp
     include/sotto/transports/simulated.hpp
@@ -537,9 +538,9 @@ set(sotto_headers
     include/sotto/transports/transport_ref.hpp
     include/sotto/version.hpp
     include/sotto/wire/dense_block.hpp
+    include/sotto/wire/detail/blocks/clamp_to_format.hpp
     include/sotto/wire/detail/blocks/codebook_block.hpp
     include/sotto/wire/detail/blocks/quantised_block.hpp
-    include/sotto/wire/detail/blocks/saturated.hpp
     include/sotto/wire/detail/blocks/sign_block.hpp
     include/sotto/wire/detail/blocks/sparse_pair.hpp
     include/sotto/wire/detail/coding/bitmap_code.hpp
@@ -549,7 +550,7 @@ set(sotto_headers
     include/sotto/wire/detail/coding/gap_classes.hpp
     include/sotto/wire/detail/coding/gap_pair.hpp
     include/sotto/wire/detail/coding/gap_reading.hpp
-    include/sotto/wire/detail/coding/gap_survey.hpp
+    include/sotto/wire/detail/coding/gap_statistics.hpp
     include/sotto/wire/detail/coding/gaps.hpp
     include/sotto/wire/detail/coding/index_code.hpp
     include/sotto/wire/detail/coding/index_pair.hpp
@@ -566,7 +567,7 @@ set(sotto_headers
     include/sotto/wire/detail/protocols/model_message.hpp
     include/sotto/wire/detail/protocols/push.hpp
     include/sotto/wire/detail/protocols/rank_table.hpp
-    include/sotto/wire/detail/protocols/word.hpp
+    include/sotto/wire/detail/protocols/rendezvous_message.hpp
     include/sotto/wire/sparse_block.hpp
     include/sotto/wire/value_format.hpp)
 
@@ -583,6 +584,7 @@ set(sotto_bodies
     include/sotto/checkpoint/detail/folder_lock.ipp
     include/sotto/checkpoint/detail/folder_owner.ipp
     include/sotto/checkpoint/detail/format_header.ipp
+    include/sotto/checkpoint/detail/former_names.ipp
     include/sotto/checkpoint/detail/generations.ipp
     include/sotto/checkpoint/detail/group_folders.ipp
     include/sotto/checkpoint/detail/job_name.ipp
@@ -635,7 +637,6 @@ set(sotto_bodies
     include/sotto/compressors/threshold.ipp
     include/sotto/compressors/top_k.ipp
     include/sotto/core/clock.ipp
-    include/sotto/core/contentless.ipp
     include/sotto/core/deadline.ipp
     include/sotto/core/describe.ipp
     include/sotto/core/detail/files/absolute_path.ipp
@@ -663,6 +664,7 @@ set(sotto_bodies
     include/sotto/core/random.ipp
     include/sotto/core/require_option.ipp
     include/sotto/core/result.ipp
+    include/sotto/core/size_only.ipp
     include/sotto/core/standard_streams.ipp
     include/sotto/core/visit.ipp
     include/sotto/data/labelled_batch.ipp
@@ -676,12 +678,12 @@ set(sotto_bodies
     include/sotto/distillation/softened.ipp
     include/sotto/distillation/squared_logit_error.ipp
     include/sotto/kernels/detail/nn/elementwise.ipp
-    include/sotto/kernels/detail/nn/gates.ipp
     include/sotto/kernels/detail/nn/low_rank.ipp
+    include/sotto/kernels/detail/nn/lstm_gates.ipp
     include/sotto/kernels/detail/nn/normalise.ipp
     include/sotto/kernels/detail/nn/orthonormalise.ipp
     include/sotto/kernels/detail/nn/shifted_planes.ipp
-    include/sotto/kernels/detail/nn/squash.ipp
+    include/sotto/kernels/detail/nn/sigmoid_tanh.ipp
     include/sotto/kernels/detail/quantise/half.ipp
     include/sotto/kernels/detail/quantise/one_bit.ipp
     include/sotto/kernels/detail/quantise/quantise.ipp
@@ -744,8 +746,8 @@ set(sotto_bodies
     include/sotto/logging/detail/taught_record.ipp
     include/sotto/logging/detail/taught_summary.ipp
     include/sotto/logging/detail/write_failure.ipp
-    include/sotto/logging/joined_ranks.ipp
     include/sotto/logging/json_lines.ipp
+    include/sotto/logging/merge_rank_logs.ipp
     include/sotto/logging/progress_bar.ipp
     include/sotto/logging/read_json_lines.ipp
     include/sotto/logging/run_log.ipp
@@ -794,16 +796,16 @@ set(sotto_bodies
     include/sotto/strategies/codistillation/exchanges/checkpoint_exchange.ipp
     include/sotto/strategies/codistillation/exchanges/finished_models.ipp
     include/sotto/strategies/codistillation/exchanges/prediction_exchange.ipp
+    include/sotto/strategies/detail/all_reduce/bucket.ipp
+    include/sotto/strategies/detail/all_reduce/buckets.ipp
     include/sotto/strategies/detail/all_reduce/entry_route.ipp
+    include/sotto/strategies/detail/all_reduce/flat_exchange.ipp
     include/sotto/strategies/detail/all_reduce/gradient_exchange.ipp
-    include/sotto/strategies/detail/all_reduce/host_lane.ipp
-    include/sotto/strategies/detail/all_reduce/lane.ipp
-    include/sotto/strategies/detail/all_reduce/shared_sum.ipp
-    include/sotto/strategies/detail/all_reduce/small_groups.ipp
-    include/sotto/strategies/detail/codistillation/heard_model.ipp
-    include/sotto/strategies/detail/codistillation/taught.ipp
-    include/sotto/strategies/detail/codistillation/teacher_desk.ipp
-    include/sotto/strategies/detail/codistillation/teacher_standing.ipp
+    include/sotto/strategies/detail/all_reduce/hierarchical_exchange.ipp
+    include/sotto/strategies/detail/codistillation/distilled_model.ipp
+    include/sotto/strategies/detail/codistillation/received_model.ipp
+    include/sotto/strategies/detail/codistillation/teacher_pool.ipp
+    include/sotto/strategies/detail/codistillation/teacher_status.ipp
     include/sotto/strategies/detail/codistillation/tensor_messages.ipp
     include/sotto/strategies/detail/common_epochs.ipp
     include/sotto/strategies/detail/gossip/consensus_study.ipp
@@ -813,27 +815,27 @@ set(sotto_bodies
     include/sotto/strategies/detail/gossip/gossip_peers.ipp
     include/sotto/strategies/detail/gossip/lost_ranks.ipp
     include/sotto/strategies/detail/gossip/peer_table.ipp
-    include/sotto/strategies/detail/gossip/round_verdicts.ipp
     include/sotto/strategies/detail/gossip/state_handover.ipp
     include/sotto/strategies/detail/gossip/state_snapshot.ipp
+    include/sotto/strategies/detail/gossip/sum_coordinator.ipp
     include/sotto/strategies/detail/gossip/wait_progress.ipp
+    include/sotto/strategies/detail/gradient_cost.ipp
+    include/sotto/strategies/detail/in_flight_time.ipp
     include/sotto/strategies/detail/local_updates/local_updates_state.ipp
     include/sotto/strategies/detail/parameter_server/arrival.ipp
     include/sotto/strategies/detail/parameter_server/arrival_order.ipp
     include/sotto/strategies/detail/parameter_server/changed_entries.ipp
-    include/sotto/strategies/detail/parameter_server/kept_versions.ipp
     include/sotto/strategies/detail/parameter_server/memory_of_server.ipp
     include/sotto/strategies/detail/parameter_server/parameter_exchange.ipp
     include/sotto/strategies/detail/parameter_server/pushed_entries.ipp
     include/sotto/strategies/detail/parameter_server/server_link.ipp
+    include/sotto/strategies/detail/parameter_server/server_node.ipp
     include/sotto/strategies/detail/parameter_server/server_roles.ipp
-    include/sotto/strategies/detail/parameter_server/serving_rank.ipp
     include/sotto/strategies/detail/parameter_server/staleness_counts.ipp
+    include/sotto/strategies/detail/parameter_server/version_store.ipp
     include/sotto/strategies/detail/server_memory.ipp
     include/sotto/strategies/detail/shard.ipp
     include/sotto/strategies/detail/stopwatch.ipp
-    include/sotto/strategies/detail/under_way.ipp
-    include/sotto/strategies/detail/work_of_gradient.ipp
     include/sotto/strategies/gossip/control/consensus_band.ipp
     include/sotto/strategies/gossip/control/consensus_control.ipp
     include/sotto/strategies/gossip/control/consensus_controller.ipp
@@ -866,11 +868,11 @@ set(sotto_bodies
     include/sotto/trainer/checkpoints.ipp
     include/sotto/trainer/detail/agreement.ipp
     include/sotto/trainer/detail/checkpointing/by_the_first.ipp
-    include/sotto/trainer/detail/checkpointing/resuming.ipp
-    include/sotto/trainer/detail/checkpointing/run_keeper.ipp
-    include/sotto/trainer/detail/checkpointing/run_place.ipp
+    include/sotto/trainer/detail/checkpointing/checkpoint_manager.ipp
+    include/sotto/trainer/detail/checkpointing/checkpoint_reader.ipp
+    include/sotto/trainer/detail/checkpointing/checkpoint_writer.ipp
     include/sotto/trainer/detail/checkpointing/saved_run.ipp
-    include/sotto/trainer/detail/checkpointing/saving.ipp
+    include/sotto/trainer/detail/checkpointing/training_position.ipp
     include/sotto/trainer/detail/fit_loop.ipp
     include/sotto/trainer/detail/fit_progress.ipp
     include/sotto/trainer/detail/fit_request.ipp
@@ -884,13 +886,13 @@ set(sotto_bodies
     include/sotto/transports/detail/in_process/in_process_hub.ipp
     include/sotto/transports/detail/in_process/in_process_mailbox.ipp
     include/sotto/transports/detail/messaging/control_stream.ipp
+    include/sotto/transports/detail/messaging/framed_connection.ipp
     include/sotto/transports/detail/messaging/handshake.ipp
     include/sotto/transports/detail/messaging/liveness.ipp
+    include/sotto/transports/detail/messaging/match_table.ipp
     include/sotto/transports/detail/messaging/membership.ipp
     include/sotto/transports/detail/messaging/membership_words.ipp
-    include/sotto/transports/detail/messaging/message_board.ipp
     include/sotto/transports/detail/messaging/message_exchange.ipp
-    include/sotto/transports/detail/messaging/message_link.ipp
     include/sotto/transports/detail/messaging/message_memory.ipp
     include/sotto/transports/detail/messaging/outgoing_frame.ipp
     include/sotto/transports/detail/messaging/send_progress.ipp
@@ -901,12 +903,12 @@ set(sotto_bodies
     include/sotto/transports/detail/simulated/simulated_network.ipp
     include/sotto/transports/detail/simulated/simulated_parts.ipp
     include/sotto/transports/detail/simulated/virtual_time.ipp
+    include/sotto/transports/diagnostics.ipp
     include/sotto/transports/fail_with_exception.ipp
     include/sotto/transports/group.ipp
     include/sotto/transports/in_process.ipp
     include/sotto/transports/packet_library.ipp
     include/sotto/transports/packet_options.ipp
-    include/sotto/transports/remarks.ipp
     include/sotto/transports/run_in_process.ipp
     include/sotto/transports/run_simulated.ipp
     include/sotto/transports/simulated.ipp
@@ -930,18 +932,18 @@ set(sotto_bodies
     include/sotto/wire/detail/protocols/model_message.ipp
     include/sotto/wire/detail/protocols/push.ipp
     include/sotto/wire/detail/protocols/rank_table.ipp
-    include/sotto/wire/detail/protocols/word.ipp
+    include/sotto/wire/detail/protocols/rendezvous_message.ipp
     include/sotto/wire/sparse_block.ipp
     include/sotto/wire/value_format.ipp)
 
 # Those of transports over TCP.
 set(sotto_tcp_bodies
+    include/sotto/transports/detail/tcp/rendezvous_channel.ipp
     include/sotto/transports/detail/tcp/tcp_address.ipp
     include/sotto/transports/detail/tcp/tcp_connections.ipp
     include/sotto/transports/detail/tcp/tcp_context.ipp
     include/sotto/transports/detail/tcp/tcp_control.ipp
-    include/sotto/transports/detail/tcp/tcp_gathering.ipp
-    include/sotto/transports/detail/tcp/tcp_greeter.ipp
+    include/sotto/transports/detail/tcp/tcp_handshake.ipp
     include/sotto/transports/detail/tcp/tcp_join.ipp
     include/sotto/transports/detail/tcp/tcp_leader_search.ipp
     include/sotto/transports/detail/tcp/tcp_links.ipp
@@ -990,13 +992,13 @@ set(sotto_models_headers
     include/sotto/nn/detail/affine.hpp
     include/sotto/nn/detail/blas.hpp
     include/sotto/nn/detail/blas_memory.hpp
-    include/sotto/nn/detail/bordered.hpp
     include/sotto/nn/detail/buffer.hpp
     include/sotto/nn/detail/direct_convolution.hpp
+    include/sotto/nn/detail/im2col.hpp
     include/sotto/nn/detail/lstm_layer.hpp
-    include/sotto/nn/detail/patches.hpp
+    include/sotto/nn/detail/option_a_shortcut.hpp
     include/sotto/nn/detail/rows.hpp
-    include/sotto/nn/detail/widen.hpp
+    include/sotto/nn/detail/zero_padded.hpp
     include/sotto/nn/drop_connect.hpp
     include/sotto/nn/dropout.hpp
     include/sotto/nn/embedding.hpp
@@ -1041,12 +1043,12 @@ set(sotto_models_bodies
     include/sotto/nn/detail/affine.ipp
     include/sotto/nn/detail/blas.ipp
     include/sotto/nn/detail/blas_memory.ipp
-    include/sotto/nn/detail/bordered.ipp
     include/sotto/nn/detail/direct_convolution.ipp
+    include/sotto/nn/detail/im2col.ipp
     include/sotto/nn/detail/lstm_layer.ipp
-    include/sotto/nn/detail/patches.ipp
+    include/sotto/nn/detail/option_a_shortcut.ipp
     include/sotto/nn/detail/rows.ipp
-    include/sotto/nn/detail/widen.ipp
+    include/sotto/nn/detail/zero_padded.ipp
     include/sotto/nn/drop_connect.ipp
     include/sotto/nn/dropout.ipp
     include/sotto/nn/embedding.ipp

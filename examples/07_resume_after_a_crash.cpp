@@ -40,7 +40,7 @@ outcome train(auto& transport, const job& job, const std::filesystem::path& fold
                            sotto::all_reduce{sotto::sgd{.learning_rate = 0.1},
                                              sotto::dgc{.density = 0.01, .momentum = 0.9}},
                            transport};
-    const sotto::resume_report before = trainer.resume_if_there(folder);
+    const sotto::resume_report before = trainer.try_resume(folder);
     if (before.found && speaks)
         std::printf("goes on after step %lld, from %s\n", static_cast<long long>(before.step),
                     before.file.c_str());

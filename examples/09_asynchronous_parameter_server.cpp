@@ -6,7 +6,7 @@
 #include <sotto/sotto.hpp>
 #include <sotto/strategies/parameter_server/arrival_paths.hpp>
 #include <sotto/logging/chrome_trace.hpp>
-#include <sotto/logging/joined_ranks.hpp>
+#include <sotto/logging/merge_rank_logs.hpp>
 #include <sotto/logging/json_lines.hpp>
 #include <sotto/report/report.hpp>
 #include <sotto/logging/server_summary.hpp>

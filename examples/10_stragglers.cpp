@@ -4,7 +4,7 @@
 
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
-#include <sotto/logging/joined_ranks.hpp>
+#include <sotto/logging/merge_rank_logs.hpp>
 #include <sotto/report/report.hpp>
 #include <sotto/logging/run_recorder.hpp>
 #include <sotto/transports/run_simulated.hpp>
@@ -82,7 +82,7 @@ outcome train(const settings& s, const auto& strategy) {
             found.steps = server->version();
         };
         const auto until_reached = [&](const epoch_report&) {
-            return found.seconds ? verdict::stop : verdict::go_on;
+            return found.seconds ? fit_control::stop : fit_control::keep_going;
         };
         run_recorder recorder;
         const fit_report report =
@@ -93,7 +93,7 @@ outcome train(const settings& s, const auto& strategy) {
         if (transport.rank() == 0 && !found.seconds)
             found.steps = trainer.state().server()->version();
     });
-    found.log = joined_ranks(std::move(logs));
+    found.log = merge_rank_logs(std::move(logs));
     return found;
 }
 
@@ -151,7 +151,7 @@ int main(int argc, char** argv) {
                 std::snprintf(seconds, sizeof seconds, "not in %lld epochs",
                               static_cast<long long>(s.passes));
             found.log.name = name;
-            found.log.remarks.push_back(
+            found.log.diagnostics.push_back(
                 {0, std::string(target) + " of unseen data: " + seconds, false});
             runs.push_back(std::move(found.log));
             std::printf("%-44s %16s %10llu %14.0f %%\n", name, seconds,

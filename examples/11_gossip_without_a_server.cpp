@@ -6,7 +6,7 @@
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/logging/consensus_maxima.hpp>
-#include <sotto/logging/joined_ranks.hpp>
+#include <sotto/logging/merge_rank_logs.hpp>
 #include <sotto/logging/json_lines.hpp>
 #include <sotto/report/report.hpp>
 
@@ -252,10 +252,10 @@ void train(const settings& s, const Strategy& strategy) {
         };
         const fit_report report =
             s.dirichlet > 0.0
-                ? fit(own_share{data::dirichlet_share(digits, {transport.rank(), transport.size()},
-                                                      s.dirichlet, random_stream{3})})
+                ? fit(local_data{data::dirichlet_share(digits, {transport.rank(), transport.size()},
+                                                       s.dirichlet, random_stream{3})})
                 : fit(digits);
-        const evaluation own = trainer.evaluate_own(unseen);
+        const evaluation own = trainer.evaluate_local(unseen);
         std::optional<evaluation> mean;
         if constexpr (!Strategy::survives) mean = trainer.evaluate_mean(unseen);
         if (!s.survives) transport.agree(true);  // all ranks have written their logs

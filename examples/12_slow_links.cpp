@@ -6,7 +6,7 @@
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/report/advice.hpp>
-#include <sotto/logging/joined_ranks.hpp>
+#include <sotto/logging/merge_rank_logs.hpp>
 #include <sotto/report/report.hpp>
 #include <sotto/logging/run_recorder.hpp>
 #include <sotto/transports/run_simulated.hpp>
@@ -67,7 +67,7 @@ outcome train(const settings& s, const auto& strategy) {
         found.steps = report.steps;
         found.unseen = measured;
     });
-    found.log = joined_ranks(std::move(logs));
+    found.log = merge_rank_logs(std::move(logs));
     return found;
 }
 
@@ -132,8 +132,7 @@ int main(int argc, char** argv) {
             local_updates{
                 adamw{.learning_rate = s.rate / 100.0}, sparse_loco(), {.every = s.every}});
         row("NoLoCo, in pairs",
-            local_updates{
-                adamw{.learning_rate = s.rate / 100.0}, random_pairs{}, {.every = s.every}});
+            local_updates{adamw{.learning_rate = s.rate / 100.0}, noloco{}, {.every = s.every}});
         if (s.every > steps)
             std::printf("--every %lld is more than the %lld steps: ranks met in the end alone\n",
                         static_cast<long long>(s.every), static_cast<long long>(steps));

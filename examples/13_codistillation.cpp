@@ -5,7 +5,7 @@
 
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
-#include <sotto/logging/joined_ranks.hpp>
+#include <sotto/logging/merge_rank_logs.hpp>
 #include <sotto/logging/json_lines.hpp>
 #include <sotto/trainer/model_path.hpp>
 #include <sotto/report/report.hpp>

@@ -34,7 +34,7 @@ public:
     virtual void fail(std::string_view cause,
                       sotto::errc kind = sotto::errc::peer_failed) noexcept = 0;
     [[noreturn]] virtual void blame(int rank, const std::string& cause, sotto::errc code) = 0;
-    virtual void at(sotto::peer_failure::occasion now) = 0;
+    virtual void at(sotto::peer_failure::job_phase now) = 0;
     virtual void reserve(std::int64_t count) = 0;
     virtual sotto::time_point now() const = 0;
     virtual void charge(sotto::work amount) = 0;
@@ -74,7 +74,7 @@ public:
     [[noreturn]] void blame(int rank, const std::string& cause, sotto::errc code) override {
         inner_.blame(rank, cause, code);
     }
-    void at(sotto::peer_failure::occasion now) override { inner_.at(now); }
+    void at(sotto::peer_failure::job_phase now) override { inner_.at(now); }
     void reserve(std::int64_t count) override { inner_.reserve(count); }
     sotto::time_point now() const override { return inner_.now(); }
     void charge(sotto::work amount) override { inner_.charge(amount); }

@@ -6,7 +6,7 @@
 #include <sotto/core/standard_streams.hpp>
 #include <sotto/launch/environment.hpp>
 #include <sotto/transports/fail_with_exception.hpp>
-#include <sotto/transports/remarks.hpp>
+#include <sotto/transports/diagnostics.hpp>
 #include <sotto/transports/run_in_process.hpp>
 #include <sotto/transports/run_simulated.hpp>
 #include <sotto/transports/speeds.hpp>
@@ -172,7 +172,7 @@ void add_transport(CLI::App& app, transport_options& chosen) {
         ->check(number_from(1e3, 1e18))
         ->capture_default_str();
     app.add_flag_callback(
-        "--no-remarks", [] { sotto::on_remark = nullptr; },
+        "--no-diagnostics", [] { sotto::on_diagnostic = nullptr; },
         "Nothing is said on stderr of ranks that go and come, of what is dropped or not saved");
     app.final_callback([&app, &chosen] { require_used(app, chosen.kind); });
 }

@@ -33,8 +33,8 @@ struct transport_options {
 sotto::simulated_options network_of(const transport_options& chosen);
 
 /// The flags --transport, --workers, --secret, --insecure-network, --simulated-megabits,
-/// --simulated-slow, --simulated-flops and --no-remarks. Once all are read, such as the transport
-/// has no use for are refused.
+/// --simulated-slow, --simulated-flops and --no-diagnostics. Flags that the transport does not use
+/// are refused once all are read.
 void add_transport(CLI::App& app, transport_options& chosen);
 
 /// How many ranks there will be; 0: only MPI knows.

@@ -53,12 +53,11 @@ private:
 int main() try {
     sotto::run_in_process(4, [](sotto::in_process& transport) {
         linear_model model;
-        sotto::trainer trainer{
-            model,
-            sotto::all_reduce{sotto::sgd{.learning_rate = 0.1},
-                              sotto::dgc{.density = 0.01, .momentum = 0.9}},
-            transport};
-        trainer.resume_if_there("checkpoints");
+        sotto::trainer trainer{model,
+                               sotto::all_reduce{sotto::sgd{.learning_rate = 0.1},
+                                                 sotto::dgc{.density = 0.01, .momentum = 0.9}},
+                               transport};
+        trainer.try_resume("checkpoints");
         trainer.fit(line{}, sotto::epochs{5}, sotto::progress_bar{},
                     sotto::checkpoints{"checkpoints"});
     });

@@ -65,14 +65,14 @@ std::byte content_of(std::int64_t message) noexcept {
 
 void send_all(sotto::tcp& through, const progress& sent, int tells) {
     std::vector<std::vector<std::byte>> lent(messages_lent, std::vector<std::byte>(message_bytes));
-    std::vector<sotto::request> under_way(messages_lent);
-    const auto finish = [&](std::size_t slot) { sent.add(through.wait(under_way[slot]).bytes); };
+    std::vector<sotto::request> in_flight(messages_lent);
+    const auto finish = [&](std::size_t slot) { sent.add(through.wait(in_flight[slot]).bytes); };
     bench::tell(tells, "begins");
     for (std::int64_t m = 0; m < messages; ++m) {
         const std::size_t slot = static_cast<std::size_t>(m) % messages_lent;
         if (m >= std::int64_t{messages_lent}) finish(slot);
         std::fill(lent[slot].begin(), lent[slot].end(), content_of(m));
-        under_way[slot] = through.send(1, {16, 0, static_cast<std::uint64_t>(m)}, lent[slot]);
+        in_flight[slot] = through.send(1, {16, 0, static_cast<std::uint64_t>(m)}, lent[slot]);
     }
     for (std::size_t slot = 0; slot < messages_lent; ++slot) finish(slot);
 }

@@ -113,24 +113,24 @@ private:
 void run_all(const std::vector<bench::trial>& trials, std::size_t side_by_side,
              const bench::undisturbed& expected,
              const std::shared_ptr<const sotto::detail::tcp_security>& security) {
-    std::list<run> under_way;
-    for (auto next = trials.begin(); next != trials.end() || !under_way.empty();) {
-        const bool all_struck = std::all_of(under_way.begin(), under_way.end(),
+    std::list<run> in_flight;
+    for (auto next = trials.begin(); next != trials.end() || !in_flight.empty();) {
+        const bool all_struck = std::all_of(in_flight.begin(), in_flight.end(),
                                             [](const run& r) { return r.has_struck(); });
-        if (next != trials.end() && all_struck && under_way.size() < side_by_side)
-            under_way.emplace_back(*next++, expected, security);
+        if (next != trials.end() && all_struck && in_flight.size() < side_by_side)
+            in_flight.emplace_back(*next++, expected, security);
         std::vector<bench::forked*> ranks;
-        for (run& r : under_way)
+        for (run& r : in_flight)
             for (bench::forked& rank : r.ranks()) ranks.push_back(&rank);
         bench::read_any(ranks, 1000);
-        for (auto r = under_way.begin(); r != under_way.end();) {
+        for (auto r = in_flight.begin(); r != in_flight.end();) {
             if (!r->is_over()) {
                 ++r;
                 continue;
             }
             std::puts(r->result().dump().c_str());
             std::fflush(stdout);
-            r = under_way.erase(r);
+            r = in_flight.erase(r);
         }
     }
 }

@@ -36,7 +36,7 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
-#include "sotto/strategies/detail/task.hpp"
+#include "sotto/strategies/detail/round_input.hpp"
 #include "sotto/transports/tcp.hpp"
 #include "sotto/transports/tcp_tls.hpp"
 #include "sotto/wire/value_format.hpp"
@@ -115,7 +115,7 @@ nlohmann::json measure(const settings& s, sotto::tcp& through, Collective how) {
     (void)state.begin_epoch({.examples = rounds, .batch_size = 1});
     std::vector<double> seconds, bytes, compress, wait, apply;
     for (std::int64_t round = 0; round < rounds; ++round) {
-        sotto::detail::task<bench::ready_gradients> job{
+        sotto::detail::round_input<bench::ready_gradients> job{
             .model = model, .batch = nothing, .examples = 1, .step = round};
         const sotto::round_report report = state.round(job, parameters);
         const double took = model.seconds_since_all_had_theirs();
@@ -171,9 +171,9 @@ int main(int count, char** arguments) try {
     if (s.tls) options.security = sotto::pre_shared_key::from_environment();
     sotto::tcp through = sotto::tcp::join(options);
     namespace collectives = sotto::collectives;
-    const nlohmann::json found =
-        s.reselects() ? measure(s, through, collectives::sparse_reduce_scatter{})
-                      : measure(s, through, sotto::collectives::all_gather{});
+    const nlohmann::json found = s.reselects()
+                                     ? measure(s, through, collectives::sparse_reduce_scatter{})
+                                     : measure(s, through, sotto::collectives::all_gather{});
     std::puts(found.dump().c_str());
     through.agree(true);  // nobody leaves while another still measures
 } catch (const std::exception& e) {

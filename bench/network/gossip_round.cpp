@@ -31,7 +31,7 @@
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/strategies/gossip.hpp"
-#include "sotto/strategies/detail/task.hpp"
+#include "sotto/strategies/detail/round_input.hpp"
 #include "sotto/topologies/complete.hpp"
 #include "sotto/topologies/exponential.hpp"
 #include "sotto/topologies/ring.hpp"
@@ -171,7 +171,7 @@ nlohmann::json measure(const settings& s, sotto::tcp& through, const Strategy& s
     (void)state.begin_epoch({.examples = rounds, .batch_size = 1});
     std::vector<double> seconds, bytes;
     for (std::int64_t round = 0; round < rounds; ++round) {
-        sotto::detail::task<bench::ready_gradients> job{
+        sotto::detail::round_input<bench::ready_gradients> job{
             .model = model, .batch = nothing, .examples = 1, .step = round};
         const sotto::round_report report = state.round(job, parameters);
         const double took = model.seconds_since_all_had_theirs();

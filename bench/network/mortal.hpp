@@ -52,7 +52,7 @@ class mortal {
 public:
     mortal(Inner& inner, death how) : inner_(&inner), how_(std::move(how)) {}
 
-    void at(sotto::peer_failure::occasion now) {
+    void at(sotto::peer_failure::job_phase now) {
         inner_->at(now);
         if (now.round < how_.round) return;
         now_ = now.phase;

@@ -110,7 +110,7 @@ void serve(const settings& s, const Options& options, sotto::tcp& through, int t
     const sotto::layout tensors = bench::equal_tensors(s.weights, s.tensors);
     const sotto::detail::server_roles roles(1, true, 0, s.workers + 1);
     const sotto::detail::shard all = sotto::detail::shards_of(tensors, 1).front();
-    sotto::detail::serving_rank serving(options, tensors, all, roles, through);
+    sotto::detail::server_node serving(options, tensors, all, roles, through);
     const std::vector<float> start = bench::starting_parameters(s.weights);
     through.reserve(4 + 2 * (s.workers + 1) + 1);
     through.agree(true);  // everybody has recorded

@@ -23,7 +23,7 @@
 #include "sotto/collectives/detail/all_gather_v.hpp"
 #include "sotto/collectives/all_reduce.hpp"
 #include "sotto/collectives/detail/operation.hpp"
-#include "sotto/core/contentless.hpp"
+#include "sotto/core/size_only.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/logging/detail/peak_memory.hpp"
 #include "sotto/transports/run_simulated.hpp"
@@ -32,7 +32,7 @@
 
 namespace {
 
-using sotto::simulated, sotto::without_content;
+using sotto::simulated, sotto::size_only;
 namespace collectives = sotto::collectives;
 
 struct settings {
@@ -100,7 +100,7 @@ private:
     void sum(simulated& through) const {
         sotto::detail::collectives::all_reduce sum(through, s_->weights,
                                                    sotto::detail::collectives::algorithm::ring);
-        sum.start(without_content(static_cast<std::size_t>(s_->weights)), {16, 0, 0});
+        sum.start(size_only(static_cast<std::size_t>(s_->weights)), {16, 0, 0});
         sotto::detail::collectives::run(through, sum);
     }
 
@@ -110,7 +110,7 @@ private:
         sotto::detail::collectives::all_gather_v gather(
             through, most, sotto::detail::collectives::route::automatic, false);
         compute(through, s_->select);
-        gather.start(without_content<std::byte>(static_cast<std::size_t>(message_)), {16, 0, 0});
+        gather.start(size_only<std::byte>(static_cast<std::size_t>(message_)), {16, 0, 0});
         sotto::detail::collectives::run(through, gather);
         compute(through, s_->apply);
     }

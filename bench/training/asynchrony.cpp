@@ -114,7 +114,7 @@ nlohmann::json train(const settings& s, const Strategy& strategy, auto make_mode
             now.reached = e.loss <= s.target_loss;
         };
         const auto until_reached = [&](const sotto::epoch_report&) {
-            return now.reached ? sotto::verdict::stop : sotto::verdict::go_on;
+            return now.reached ? sotto::fit_control::stop : sotto::fit_control::keep_going;
         };
         trainer.fit(digits, sotto::epochs{s.passes}, check, until_reached);
         if (transport.rank() != 0) return;

@@ -130,7 +130,7 @@ void fit(const settings& s, Trainer& trainer, const sotto::detail::data::share& 
         if (s.alpha > 0.0) {
             const Data own = sotto::data::dirichlet_share(
                 examples, part, s.alpha, sotto::random_stream(s.seed).split("split"));
-            trainer.fit(sotto::own_share{own}, sotto::epochs{s.epochs}, callbacks...);
+            trainer.fit(sotto::local_data{own}, sotto::epochs{s.epochs}, callbacks...);
             return;
         }
     trainer.fit(examples, sotto::epochs{s.epochs}, callbacks...);
@@ -156,7 +156,7 @@ nlohmann::json train(const settings& s, const Strategy& strategy, auto make_mode
         const sotto::evaluation of_unseen = trainer.evaluate(unseen);
         const sotto::evaluation of_learnt = trainer.evaluate(examples);
         if constexpr (!Strategy::synchronous)
-            all.own_errors += 100.0 * (1.0 - trainer.evaluate_own(unseen).accuracy);
+            all.own_errors += 100.0 * (1.0 - trainer.evaluate_local(unseen).accuracy);
         if (transport.rank() != 0) return;
         if (s.measures)
             all.maxima = sotto::consensus_maxima(recorder.log(),

@@ -27,7 +27,7 @@ int main() try {
     // On from there, by other workers and another strategy.
     double after = 0.0;
     sotto::run_in_process(2, [&](sotto::in_process& transport) {
-        sotto::begun_from mine{model, learnt};
+        sotto::initialized_from mine{model, learnt};
         sotto::trainer trainer{
             mine, sotto::all_reduce{sotto::sgd{.learning_rate = 0.05}, sotto::dgc{.density = 0.01}},
             transport};

@@ -16,7 +16,7 @@ double train(sotto::tcp& transport) {
         sotto::all_reduce{sotto::sgd{.learning_rate = 0.1},
                           sotto::dgc{.density = 0.01, .momentum = 0.9, .warm_up_epochs = 1}},
         transport};
-    trainer.resume_if_there("checkpoints");  // every rank calls it, rank 0 reads
+    trainer.try_resume("checkpoints");  // every rank calls it, rank 0 reads
     const auto report = trainer.fit(digits, sotto::epochs{5}, sotto::progress_bar{},
                                     sotto::checkpoints{"checkpoints", {.every_epochs = 1}});
     const double accuracy = trainer.evaluate(unseen).accuracy;

@@ -47,7 +47,8 @@ int main() try {
         const sotto::gossip strategy{sotto::momentum_sgd{.learning_rate = 0.05}, sites{}};
         sotto::trainer trainer{model, strategy, transport};
         const auto report = trainer.fit(digits, sotto::epochs{5});
-        const sotto::evaluation mean = trainer.evaluate(unseen), own = trainer.evaluate_own(unseen);
+        const sotto::evaluation mean = trainer.evaluate(unseen),
+                                own = trainer.evaluate_local(unseen);
         if (transport.rank() != 0) return;
         std::printf("accuracy of the mean %.1f %%, of rank 0 %.1f %%; it sent %.1f MiB\n",
                     100.0 * mean.accuracy, 100.0 * own.accuracy,

@@ -117,7 +117,7 @@ public:
         const std::scoped_lock hold(office_.lock);
         office_.fail(rank_, std::string(cause));
     }
-    void at(sotto::peer_failure::occasion now) { occasion_ = now; }
+    void at(sotto::peer_failure::job_phase now) { occasion_ = now; }
     void reserve(std::int64_t count) { transfers_.reserve(std::size_t(count)); }
     sotto::time_point now() const { return std::chrono::steady_clock::now(); }
     void charge(sotto::work) {}
@@ -187,7 +187,7 @@ private:
     int rank_;
     std::vector<transfer> transfers_;
     std::vector<std::uint32_t> posted_;  // receives that are not complete, in their order
-    sotto::peer_failure::occasion occasion_;
+    sotto::peer_failure::job_phase occasion_;
     sotto::traffic counted_;
 };
 

@@ -9,12 +9,12 @@
 #error "sotto/src_tcp.hpp is for programs that are compiled with -D SOTTO_SEPARATE_COMPILATION"
 #endif
 
+#include "sotto/transports/detail/tcp/rendezvous_channel.ipp"
 #include "sotto/transports/detail/tcp/tcp_address.ipp"
 #include "sotto/transports/detail/tcp/tcp_connections.ipp"
 #include "sotto/transports/detail/tcp/tcp_context.ipp"
 #include "sotto/transports/detail/tcp/tcp_control.ipp"
-#include "sotto/transports/detail/tcp/tcp_gathering.ipp"
-#include "sotto/transports/detail/tcp/tcp_greeter.ipp"
+#include "sotto/transports/detail/tcp/tcp_handshake.ipp"
 #include "sotto/transports/detail/tcp/tcp_join.ipp"
 #include "sotto/transports/detail/tcp/tcp_leader_search.ipp"
 #include "sotto/transports/detail/tcp/tcp_links.ipp"

@@ -10,7 +10,7 @@ struct forgetful {
         sotto::detail::data::share share();
         sotto::detail::epoch_agreement begin_epoch(const sotto::detail::epoch_plan&);
         template <class Model>
-        sotto::round_report round(sotto::detail::task<Model>&, std::span<float>);
+        sotto::round_report round(sotto::detail::round_input<Model>&, std::span<float>);
     };
     template <class Transport>
     state bind(const sotto::layout&, Transport&) const;

@@ -6,8 +6,8 @@
 #include "sotto/transports/in_process.hpp"
 
 struct impatient {
-    sotto::verdict on_step(const sotto::step_report& report) {
-        return report.round.loss < 0.1 ? sotto::verdict::stop : sotto::verdict::go_on;
+    sotto::fit_control on_step(const sotto::step_report& report) {
+        return report.round.loss < 0.1 ? sotto::fit_control::stop : sotto::fit_control::keep_going;
     }
 };
 

@@ -184,10 +184,10 @@ TEST_CASE("early_stop: losses that are not finite -> no improvement") {
         stop.on_begin({});
         epoch_report report;
         report.loss = 1.0;
-        CHECK(stop.on_epoch(report) == verdict::go_on);
+        CHECK(stop.on_epoch(report) == fit_control::keep_going);
         report.loss = bad;
-        CHECK(stop.on_epoch(report) == verdict::go_on);
-        CHECK(stop.on_epoch(report) == verdict::stop);
+        CHECK(stop.on_epoch(report) == fit_control::keep_going);
+        CHECK(stop.on_epoch(report) == fit_control::stop);
     }
 }
 

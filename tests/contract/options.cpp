@@ -36,7 +36,7 @@
 #include "sotto/nn/highway.hpp"
 #include "sotto/nn/lstm.hpp"
 #include "sotto/nn/max_pool2d.hpp"
-#include "sotto/nn/detail/widen.hpp"
+#include "sotto/nn/detail/option_a_shortcut.hpp"
 #include "support/all_gossip_policies.hpp"
 #include "support/all_policies.hpp"
 #include "support/generators.hpp"
@@ -237,20 +237,29 @@ TEST_CASE("losses, distillation: a wrong option -> refused by name") {
 }
 
 TEST_CASE("layers: a wrong option -> bind refuses it by name") {
-    testing::wrong_options tries(
-        {{"nn::dense.outputs", ""},         {"nn::conv2d.channels", ""},
-         {"nn::conv2d.kernel", ""},         {"nn::conv2d.stride", ""},
-         {"nn::conv2d.padding", "0"},       {"nn::max_pool2d.window", ""},
-         {"nn::max_pool2d.stride", ""},     {"nn::average_pool2d.window", ""},
-         {"nn::batch_norm.momentum", "0"},  {"nn::batch_norm.epsilon", ""},
-         {"nn::dropout.rate", "0"},         {"nn::drop_connect.rate", "0"},
-         {"nn::embedding.vocabulary", ""},  {"nn::embedding.width", ""},
-         {"nn::average_pool2d.stride", ""}, {"nn::lstm.hidden", ""},
-         {"nn::lstm.layers", ""},           {"nn::widen.channels", ""},
-         {"nn::widen.stride", ""},          {"nn::highway.gate_bias", "-1 0"}});
+    testing::wrong_options tries({{"nn::dense.outputs", ""},
+                                  {"nn::conv2d.channels", ""},
+                                  {"nn::conv2d.kernel", ""},
+                                  {"nn::conv2d.stride", ""},
+                                  {"nn::conv2d.padding", "0"},
+                                  {"nn::max_pool2d.window", ""},
+                                  {"nn::max_pool2d.stride", ""},
+                                  {"nn::average_pool2d.window", ""},
+                                  {"nn::batch_norm.momentum", "0"},
+                                  {"nn::batch_norm.epsilon", ""},
+                                  {"nn::dropout.rate", "0"},
+                                  {"nn::drop_connect.rate", "0"},
+                                  {"nn::embedding.vocabulary", ""},
+                                  {"nn::embedding.width", ""},
+                                  {"nn::average_pool2d.stride", ""},
+                                  {"nn::lstm.hidden", ""},
+                                  {"nn::lstm.layers", ""},
+                                  {"nn::option_a_shortcut.channels", ""},
+                                  {"nn::option_a_shortcut.stride", ""},
+                                  {"nn::highway.gate_bias", "-1 0"}});
     try_all<std::tuple<nn::dense, nn::conv2d, nn::max_pool2d, nn::average_pool2d, nn::batch_norm,
-                       nn::dropout, nn::drop_connect, nn::embedding, nn::lstm, detail::nn::widen>>(
-        tries);
+                       nn::dropout, nn::drop_connect, nn::embedding, nn::lstm,
+                       detail::nn::option_a_shortcut>>(tries);
     // Its layers keep the shape.
     const nn::highway gated{nn::conv2d{.kernel = 1}, nn::conv2d{.kernel = 1}, -2.0};
     tries.option<double>("nn::highway.gate_bias", [&](double value) {

@@ -14,7 +14,7 @@
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/strategies/local_updates.hpp"
 #include "sotto/strategies/parameter_server.hpp"
-#include "sotto/strategies/random_pairs.hpp"
+#include "sotto/strategies/noloco.hpp"
 #include "sotto/strategies/codistillation/exchanges/transport_exchange.hpp"
 #include "sotto/topologies/ring.hpp"
 #include "sotto/transports/run_in_process.hpp"
@@ -35,7 +35,7 @@ const auto on_two_ranks = [](const auto& strategy) {
 }  // namespace
 
 TEST_CASE("all_reduce, local_updates: a wrong option -> bind refuses it by name") {
-    testing::wrong_options tries({{"all_reduce.group_bytes", "0 max"},
+    testing::wrong_options tries({{"all_reduce.bucket_bytes", "0 max"},
                                   {"sgd.learning_rate", "0"},
                                   {"sgd.weight_decay", "0"},
                                   {"sgd.decay_momentum", "-1 0"},
@@ -46,14 +46,14 @@ TEST_CASE("all_reduce, local_updates: a wrong option -> bind refuses it by name"
                                   {"collectives::sparse_reduce_scatter.kept", ""},
                                   {"local_updates.every", "max"},
                                   {"local_updates.from_epoch", "0"},
-                                  {"random_pairs.momentum", "0"},
-                                  {"random_pairs.rate", "0"},
-                                  {"random_pairs.pull", "0"}});
+                                  {"noloco.momentum", "0"},
+                                  {"noloco.rate", "0"},
+                                  {"noloco.pull", "0"}});
     tries.of(all_reduce<>{}, on_two_ranks);
     tries.of(all_reduce<sgd, dgc, collectives::sparse_reduce_scatter>{}, on_two_ranks);
     tries.of(all_reduce<sgd, none, collectives::hierarchical>{}, on_two_ranks);
     tries.of(local_updates<>{}, on_two_ranks);
-    tries.of(local_updates<sgd, random_pairs>{}, on_two_ranks);
+    tries.of(local_updates<sgd, noloco>{}, on_two_ranks);
     CHECK(tries.left_out().empty());
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("codistillation: a wrong option -> bind refuses it by name") {
                                   {"constant_weight.weight", "0"},
                                   {"checkpoint_exchange.keep", "max"},
                                   {"finished_models.count", ""},
-                                  {"all_reduce.group_bytes", "0 max"},
+                                  {"all_reduce.bucket_bytes", "0 max"},
                                   {"sgd.learning_rate", "0"},
                                   {"sgd.weight_decay", "0"},
                                   {"sgd.decay_momentum", "-1 0"}});

@@ -237,10 +237,10 @@ TEST_CASE_TEMPLATE_DEFINE("small tensors that travel together become what each b
     // Weights of one half and one quarter, integer gradients: exact, whatever the order of sums.
     for (const int world : {1, 2, 4}) {
         auto strategy = sensible<by_sgd<C>>::options();
-        strategy.group_bytes = 0;
+        strategy.bucket_bytes = 0;
         const auto alone = train(world, strategy);
         for (const std::int64_t bytes : {64, 1500, 1 << 20}) {
-            strategy.group_bytes = bytes;
+            strategy.bucket_bytes = bytes;
             const auto together = train(world, strategy);
             for (std::size_t rank = 0; rank < together.size(); ++rank)
                 CHECK(together[rank].same_state(alone[rank]));
@@ -256,21 +256,21 @@ TEST_CASE("in a hierarchy small tensors travel together, too") {
     tensors.add("matrix", {12, 10});
     const exercise work{.model = testing::number_model(tensors)};
     const auto alone = train(4, strategy, work);
-    strategy.group_bytes = 1 << 20;
+    strategy.bucket_bytes = 1 << 20;
     const auto together = train(4, strategy, work);
     for (std::size_t rank = 0; rank < 4; ++rank) CHECK(together[rank].same_state(alone[rank]));
 }
 
 TEST_CASE("tensors that travel together are as many bytes in fewer messages") {
     const exercise work{.model = testing::number_model(vectors_only()), .length = steps{3}};
-    const auto counted = [&](std::int64_t group_bytes, const auto& compressor) {
+    const auto counted = [&](std::int64_t bucket_bytes, const auto& compressor) {
         traffic total;
         std::vector<std::int64_t> by_tensor;
         run_in_process(2, [&](in_process& inner) {
             metered transport(inner);
             testing::number_model model = work.model;
             const all_reduce strategy{plain(), compressor, detail::collectives::fitting{},
-                                      group_bytes};
+                                      bucket_bytes};
             trainer trainer{model, strategy, transport, {.batch_size = 4}};
             std::vector<std::int64_t> sizes;
             const auto keep = [&](const step_report& step) {
@@ -302,8 +302,8 @@ TEST_CASE("tensors that travel together are as many bytes in fewer messages") {
 TEST_CASE("gathered messages travel directly or around a ring") {
     using sotto::detail::collectives::route;
     const auto by = [](detail::collectives::route way) {
-        return train(4, all_reduce{plain(), sensible<dgc>::options(),
-                                   collectives::all_gather{.way = way}});
+        return train(
+            4, all_reduce{plain(), sensible<dgc>::options(), collectives::all_gather{.way = way}});
     };
     CHECK(by(detail::collectives::route::direct)[2].same_state(
         by(detail::collectives::route::ring)[2]));
@@ -316,11 +316,10 @@ TEST_CASE("shared entries gathered with their indices are those summed without, 
     using compressor = sparsified<random_k, momentum_corrected>;
     const compressor shared{random_k{.density = 0.2}, momentum_corrected{}};
     const trained summed = train(2, all_reduce{plain(), shared})[1];
-    CHECK(summed.same_state(
-        train(2, all_reduce{plain(), shared, collectives::all_gather{}})[1]));
+    CHECK(summed.same_state(train(2, all_reduce{plain(), shared, collectives::all_gather{}})[1]));
     const trained alone = train(2, all_reduce{plain(), random_k{.density = 0.2}})[0];
-    CHECK(alone.same_state(train(
-        2, all_reduce{plain(), random_k{.density = 0.2}, collectives::all_gather{}})[0]));
+    CHECK(alone.same_state(
+        train(2, all_reduce{plain(), random_k{.density = 0.2}, collectives::all_gather{}})[0]));
 }
 
 TEST_CASE_TEMPLATE_DEFINE("models of vectors, of empty tensors and of nothing can be trained", C,

@@ -4,7 +4,7 @@
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/core/standard_streams.hpp>
-#include <sotto/trainer/begun_from.hpp>
+#include <sotto/trainer/initialized_from.hpp>
 #include <sotto/logging/chrome_trace.hpp>
 #include <sotto/report/html_report.hpp>
 #include <sotto/logging/json_lines.hpp>
@@ -88,7 +88,7 @@ void train(const arguments& given, sotto::tcp& transport, auto& model) {
         sotto::require_complete_output(trainer.fit(digits, steps, halt, outputs...));
     };
     if (const auto folder = given.text("checkpoints")) {
-        const auto before = trainer.resume_if_there(*folder);
+        const auto before = trainer.try_resume(*folder);
         if (before.found && first)
             std::printf("resumes after step %lld\n", static_cast<long long>(before.step));
         fit(sotto::checkpoints{*folder,
@@ -121,7 +121,7 @@ void run(const arguments& given) {
     try {
         digit_model model{784, 16, 10};
         if (const auto file = given.text("load")) {
-            sotto::begun_from begun{model, sotto::load_model(*file, model.layout())};
+            sotto::initialized_from begun{model, sotto::load_model(*file, model.layout())};
             train(given, transport, begun);
         } else {
             train(given, transport, model);

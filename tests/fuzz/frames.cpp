@@ -91,7 +91,7 @@ public:
     }
 
 private:
-    message_link& link() { return *ranks_.link_to(1); }
+    framed_connection& link() { return *ranks_.link_to(1); }
 
     message_exchange ranks_{"fuzz", 0, 2};
     bool keeps_;

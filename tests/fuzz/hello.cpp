@@ -6,7 +6,7 @@
 #include "fuzz/fuzz.hpp"
 #include "sotto/core/bytes.hpp"
 #include "sotto/wire/detail/protocols/rank_table.hpp"
-#include "sotto/wire/detail/protocols/word.hpp"
+#include "sotto/wire/detail/protocols/rendezvous_message.hpp"
 
 using namespace sotto;
 
@@ -19,10 +19,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             const auto same = detail::wire::read_hello(again.data());
             fuzz::require(same && *same == *read, "a hello that was read comes back");
         }
-    if (size >= detail::wire::word_bytes)
-        if (const auto read = detail::wire::read_word(from)) {
-            const auto again = detail::wire::written_word(*read);
-            const auto same = detail::wire::read_word(again.data());
+    if (size >= detail::wire::rendezvous_message_bytes)
+        if (const auto read = detail::wire::read_rendezvous_message(from)) {
+            const auto again = detail::wire::written_rendezvous_message(*read);
+            const auto same = detail::wire::read_rendezvous_message(again.data());
             fuzz::require(same && *same == *read, "a word that was read comes back");
         }
     // The table of as many ranks as there are bytes for.

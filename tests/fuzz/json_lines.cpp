@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     sotto::fuzz::read_lines(reader, {reinterpret_cast<const char*>(data), size});
     const sotto::run_log& log = reader.log();
     require(log.points.size() <= sotto::run_log::points_max, "points are bounded");
-    require(log.fits > 0 || (log.points.empty() && log.epochs.empty() && log.remarks.empty()),
+    require(log.fits > 0 || (log.points.empty() && log.epochs.empty() && log.diagnostics.empty()),
             "nothing without a run");
     for (const sotto::detail::run_point& p : log.points) {
         require(p.first_step <= p.last_step, "points are steps in a row");

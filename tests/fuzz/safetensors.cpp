@@ -12,7 +12,7 @@
 #include "sotto/checkpoint/detail/format_header.hpp"
 #include "sotto/checkpoint/detail/parse_header.hpp"
 #include "sotto/core/errors.hpp"
-#include "sotto/trainer/detail/checkpointing/run_place.hpp"
+#include "sotto/trainer/detail/checkpointing/training_position.hpp"
 #include "support/memory_disk.hpp"
 
 using sotto::fuzz::require;

@@ -14,7 +14,7 @@
 #include "sotto/kernels/detail/update/delay_compensation.hpp"
 #include "sotto/kernels/dgc_step.hpp"
 #include "sotto/kernels/detail/nn/elementwise.hpp"
-#include "sotto/kernels/detail/nn/gates.hpp"
+#include "sotto/kernels/detail/nn/lstm_gates.hpp"
 #include "sotto/kernels/detail/nn/normalise.hpp"
 #include "sotto/kernels/detail/quantise/one_bit.hpp"
 #include "sotto/kernels/detail/quantise/quantise.hpp"
@@ -23,7 +23,7 @@
 #include "sotto/kernels/detail/quantise/signs.hpp"
 #include "sotto/kernels/sparse_add.hpp"
 #include "sotto/kernels/detail/quantise/ternary.hpp"
-#include "sotto/kernels/detail/nn/squash.hpp"
+#include "sotto/kernels/detail/nn/sigmoid_tanh.hpp"
 #include "sotto/kernels/detail/update/updates.hpp"
 #include "std_vectors.hpp"
 

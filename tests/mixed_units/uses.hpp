@@ -13,7 +13,7 @@
 #include "sotto/kernels/detail/quantise/half.hpp"
 #include "sotto/kernels/detail/update/momentum.hpp"
 #include "sotto/kernels/select_top_k.hpp"
-#include "sotto/kernels/detail/nn/squash.hpp"
+#include "sotto/kernels/detail/nn/sigmoid_tanh.hpp"
 #include "sotto/kernels/detail/update/updates.hpp"
 #include "sotto/wire/sparse_block.hpp"
 #include "std_vectors.hpp"

@@ -27,7 +27,7 @@
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/strategies/local_updates.hpp"
 #include "sotto/strategies/parameter_server.hpp"
-#include "sotto/strategies/random_pairs.hpp"
+#include "sotto/strategies/noloco.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "sotto/wire/value_format.hpp"
@@ -130,7 +130,7 @@ TEST_CASE("ranks that meet rarely: the same parameters on every rank, bit for bi
     same_between_threads_and_processes(
         local_updates{sgd{.learning_rate = 0.1}, diloco(), {.every = 10}});
     same_between_threads_and_processes(
-        local_updates{sgd{.learning_rate = 0.1}, random_pairs{}, {.every = 10}});
+        local_updates{sgd{.learning_rate = 0.1}, noloco{}, {.every = 10}});
 }
 
 TEST_CASE("pairs that mix when they like all end, and their mean is that of all-reduce") {

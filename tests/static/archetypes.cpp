@@ -74,7 +74,7 @@ struct least_strategy {
         sotto::detail::data::share share();
         sotto::detail::epoch_agreement begin_epoch(const sotto::detail::epoch_plan&);
         template <class Model>
-        sotto::round_report round(sotto::detail::task<Model>&, std::span<float>);
+        sotto::round_report round(sotto::detail::round_input<Model>&, std::span<float>);
     };
     template <class Transport>
     state bind(const sotto::layout&, Transport&) const;
@@ -95,7 +95,7 @@ struct told_of_ends {
     void on_end(const sotto::fit_report&);
 };
 struct called_for_epochs {
-    sotto::verdict operator()(const sotto::epoch_report&);
+    sotto::fit_control operator()(const sotto::epoch_report&);
 };
 static_assert(sotto::callback<told_of_beginnings> && sotto::callback<told_of_steps> &&
               sotto::callback<told_of_epochs> && sotto::callback<told_of_ends> &&
@@ -122,7 +122,7 @@ void train(least_model& model, Transport& transport, const Strategy& strategy,
            const least_dataset& data) {
     sotto::trainer trainer{model, strategy, transport};
     trainer.fit(data, sotto::epochs{1});
-    trainer.fit(sotto::own_share{data}, sotto::steps{1}, told_of_beginnings{}, told_of_steps{},
+    trainer.fit(sotto::local_data{data}, sotto::steps{1}, told_of_beginnings{}, told_of_steps{},
                 told_of_epochs{}, told_of_ends{}, called_for_epochs{});
 }
 

@@ -39,7 +39,7 @@ struct apart {
             return inner.begin_epoch(plan);
         }
         template <class Model>
-        round_report round(detail::task<Model>& job, std::span<float> parameters) {
+        round_report round(detail::round_input<Model>& job, std::span<float> parameters) {
             return inner.round(job, parameters);
         }
     };

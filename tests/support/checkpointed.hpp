@@ -87,7 +87,7 @@ std::vector<checkpointed> run_with_checkpoints(int world, const Strategy& strate
             remembering_model model;
             trainer trainer{model, strategy, transport, {.batch_size = how.batch_size, .seed = 7}};
             checkpointed& mine = left[static_cast<std::size_t>(transport.rank())];
-            mine.resumed = trainer.resume_if_there("run", {.on_damage = nullptr}, files);
+            mine.resumed = trainer.try_resume("run", {.on_damage = nullptr}, files);
             struct observer {
                 checkpointed& mine;
                 std::int64_t ends_after;
@@ -103,7 +103,7 @@ std::vector<checkpointed> run_with_checkpoints(int world, const Strategy& strate
                 mine.report = trainer.fit(numbered{how.examples}, how.length, saving, observes);
             else
                 mine.report =
-                    trainer.fit(own_share{own_examples({.own = how.own}, transport.rank())},
+                    trainer.fit(local_data{own_examples({.own = how.own}, transport.rank())},
                                 how.length, saving, observes);
             mine.parameters.assign(trainer.parameters().begin(), trainer.parameters().end());
             mine.remembered = snapshot(trainer.state());

@@ -67,7 +67,7 @@ public:
         const inside there(*this);
         inner_->blame(rank, cause, code);
     }
-    void at(peer_failure::occasion now) {
+    void at(peer_failure::job_phase now) {
         const inside there(*this);
         inner_->at(now);
     }

@@ -161,7 +161,7 @@ inline bool is_repeated(std::uint64_t seed) {
     return seed % 20 == 0;
 }
 
-/// What computing a gradient of number_model takes at most: work_of_gradient's 6 operations a
+/// What computing a gradient of number_model takes at most: gradient_cost's 6 operations a
 /// parameter and example, by the slowest that `usual` has.
 inline duration slow_gradient(const simulated_options& options, int examples) {
     const double operations = 6.0 * static_cast<double>(small_layout().size()) * examples;

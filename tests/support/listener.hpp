@@ -3,26 +3,26 @@
 #include <mutex>
 #include <vector>
 
-#include "sotto/transports/remarks.hpp"
+#include "sotto/transports/diagnostics.hpp"
 
 namespace sotto::testing {
 
-/// Hears all remarks of this process while it lives, those of every thread; the last one made hears
-/// them alone.
+/// Receives all diagnostics of this process while it lives, from every thread. Only the listener
+/// made last receives them.
 class listener {
 public:
     listener() {
         heard().clear();
-        on_remark = [](const remark& r) noexcept {
+        on_diagnostic = [](const diagnostic& r) noexcept {
             const std::lock_guard held(mutex());
             heard().push_back(r);
         };
     }
     listener(const listener&) = delete;
     listener& operator=(const listener&) = delete;
-    ~listener() { on_remark = say_remark; }
+    ~listener() { on_diagnostic = print_diagnostic; }
 
-    std::vector<remark> all() const {
+    std::vector<diagnostic> all() const {
         const std::lock_guard held(mutex());
         return heard();
     }
@@ -32,8 +32,8 @@ private:
         static std::mutex one;
         return one;
     }
-    static std::vector<remark>& heard() {
-        static std::vector<remark> all;
+    static std::vector<diagnostic>& heard() {
+        static std::vector<diagnostic> all;
         return all;
     }
 };

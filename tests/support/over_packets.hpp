@@ -124,21 +124,21 @@ public:
         return {came.what, in.data(), random_.below(3)};
     }
 
-    bool complete(operation& under_way) {
-        if (!under_way.packet) return true;
-        if (under_way.calls_left > 0) {
-            --under_way.calls_left;
+    bool complete(operation& in_flight) {
+        if (!in_flight.packet) return true;
+        if (in_flight.calls_left > 0) {
+            --in_flight.calls_left;
             return false;
         }
-        packet_world::sent& what = *under_way.packet;
-        if (under_way.to) {
-            std::copy(what.content.begin(), what.content.end(), under_way.to);
+        packet_world::sent& what = *in_flight.packet;
+        if (in_flight.to) {
+            std::copy(what.content.begin(), what.content.end(), in_flight.to);
             what.taken.store(true, std::memory_order_release);
         } else if (what.copy.empty() && !what.content.empty() &&
                    !what.taken.load(std::memory_order_acquire)) {
             return false;
         }
-        under_way.packet.reset();
+        in_flight.packet.reset();
         return true;
     }
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sotto/strategies/round_report.hpp"
-#include "sotto/strategies/detail/codistillation/teacher_standing.hpp"
+#include "sotto/strategies/detail/codistillation/teacher_status.hpp"
 #include "sotto/logging/run_log.hpp"
 
 namespace sotto::testing {
@@ -19,7 +19,7 @@ public:
     detail::taught_report at(std::int64_t step) {
         const std::int64_t newest = (step - 1) / 50 * 50;
         int heard = 0;
-        for (detail::teacher_standing& teacher : standings_) {
+        for (detail::teacher_status& teacher : standings_) {
             teacher.why = newest == 0                           ? detail::left_out::absent
                           : teacher.group == 2 && newest == 400 ? detail::left_out::not_finite
                                                                 : detail::left_out::no;
@@ -39,8 +39,8 @@ public:
     }
 
 private:
-    std::array<detail::teacher_standing, 2> standings_{detail::teacher_standing{.group = 1},
-                                                       detail::teacher_standing{.group = 2}};
+    std::array<detail::teacher_status, 2> standings_{detail::teacher_status{.group = 1},
+                                                     detail::teacher_status{.group = 2}};
 };
 
 /// A run of two ranks that these teach. A step computes for 3 ms; with teachers for 2 more.

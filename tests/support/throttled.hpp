@@ -244,7 +244,7 @@ public:
 
     void withdraw() noexcept { inner_->withdraw(); }
     void fail(std::string_view cause) noexcept { inner_->fail(cause); }
-    void at(peer_failure::occasion where) { inner_->at(where); }
+    void at(peer_failure::job_phase where) { inner_->at(where); }
     void reserve(std::int64_t count) { inner_->reserve(count); }
     time_point now() const { return now_; }
     void charge(work) const noexcept {}

@@ -63,7 +63,8 @@ std::vector<trained> train(int world, const Strategy& strategy, const exercise& 
         if (work.own.empty())
             mine.report = trainer.fit(numbered{work.examples}, work.length);
         else
-            mine.report = trainer.fit(own_share{own_examples(work, transport.rank())}, work.length);
+            mine.report =
+                trainer.fit(local_data{own_examples(work, transport.rank())}, work.length);
         mine.parameters.assign(trainer.parameters().begin(), trainer.parameters().end());
         mine.remembered = snapshot(trainer.state());
     });

@@ -93,9 +93,9 @@ TEST_CASE_TEMPLATE_DEFINE("every compressor trains without taking memory", C, by
 TEST_CASE_TEMPLATE_APPLY(by_compressor, testing::every_compressor);
 
 TEST_CASE("tensors take no memory alone or in groups of any size") {
-    for (const std::int64_t group_bytes : {0, 300, 1 << 20})
+    for (const std::int64_t bucket_bytes : {0, 300, 1 << 20})
         takes_no_memory(all_reduce{sgd{}, sensible<dgc>::options(), detail::collectives::fitting{},
-                                   group_bytes});
+                                   bucket_bytes});
 }
 
 TEST_CASE("clipping by the norm of the model and messages in halves take no memory either") {

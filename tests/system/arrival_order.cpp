@@ -26,7 +26,7 @@
 #include "sotto/strategies/detail/parameter_server/arrival_order.hpp"
 #include "sotto/strategies/parameter_server/arrival_paths.hpp"
 #include "sotto/strategies/parameter_server.hpp"
-#include "sotto/transports/remarks.hpp"
+#include "sotto/transports/diagnostics.hpp"
 #include "support/folders.hpp"
 #include "support/listener.hpp"
 #include "support/over_simulated.hpp"
@@ -220,7 +220,7 @@ TEST_CASE("record_arrivals: the file is removed -> the record ends, training doe
     const scratch_folder folder("arrivals_removed");
     const auto order = folder.path() / "order";
     const testing::listener all;
-    detail::arrival_recorder recorder(order, detail::remarks(0, false));
+    detail::arrival_recorder recorder(order, detail::diagnostics(0, false));
     recorder.begin({.server = 0, .workers = 2, .configuration = "a = 1\n"});
     CHECK(recorder.failure().empty());
     std::filesystem::remove(order);

@@ -53,7 +53,7 @@ struct drifting {
             return {(plan.examples + plan.batch_size - 1) / plan.batch_size, plan.stop != 0};
         }
         template <class Model>
-        round_report round(detail::task<Model>& job, std::span<float> parameters) {
+        round_report round(detail::round_input<Model>& job, std::span<float> parameters) {
             (of_parameters ? parameters[0] : drift[0]) += static_cast<float>(rank);
             return {.examples = job.examples};
         }

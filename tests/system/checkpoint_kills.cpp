@@ -115,7 +115,7 @@ std::vector<float> train(const std::filesystem::path& folder, std::int64_t kille
                         all_reduce{sgd{.learning_rate = 0.0625}, dgc{.density = 0.125}},
                         transport,
                         {.batch_size = 4, .seed = 7}};
-        trainer.resume_if_there(folder);
+        trainer.try_resume(folder);
         trainer.fit(testing::numbered{150}, steps{40}, checkpoints{folder, {.every_steps = 3}},
                     [&](const step_report& step) {
                         if (step.step == killed_after && transport.rank() == 2) ::raise(SIGKILL);

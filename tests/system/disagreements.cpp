@@ -73,20 +73,29 @@ TEST_CASE("ranks that were configured differently are told the field and both va
         for (const std::string& text : texts) CHECK(text == sentence);
     };
     for (const int rank : {1, 2}) {
-        differ(rank, [](setting& s) { s.compressor.density = 0.25; },
-               "strategy.compressor.selector.density = 0.25",
-               "strategy.compressor.selector.density = 0.001");
-        differ(rank, [](setting& s) { s.optimizer.learning_rate = 0.5; },
-               "strategy.optimizer.learning_rate = 0.5", "strategy.optimizer.learning_rate = 0.1");
-        differ(rank, [](setting& s) { s.training.seed = 42; }, "trainer.seed = 42",
-               "trainer.seed = 0");
-        differ(rank, [](setting& s) { s.training.batch_size = 8; }, "trainer.batch_size = 8",
-               "trainer.batch_size = 32");
-        differ(rank, [](setting& s) { s.compressor.values = wire::value_format::fp16; },
-               "strategy.compressor.message.values = fp16",
-               "strategy.compressor.message.values = fp32");
-        differ(rank, [](setting& s) { s.tensors.add("third", {2, 3}); }, "tensor third = 2 x 3",
-               "nothing");
+        differ(
+            rank, [](setting& s) { s.compressor.density = 0.25; },
+            "strategy.compressor.selector.density = 0.25",
+            "strategy.compressor.selector.density = 0.001");
+        differ(
+            rank, [](setting& s) { s.optimizer.learning_rate = 0.5; },
+            "strategy.optimizer.learning_rate = 0.5", "strategy.optimizer.learning_rate = 0.1");
+        differ(
+            rank, [](setting& s) { s.training.seed = 42; }, "trainer.seed = 42",
+            "trainer.seed = 0");
+        differ(
+            rank, [](setting& s) { s.training.batch_size = 8; }, "trainer.batch_size = 8",
+            "trainer.batch_size = 32");
+        differ(
+            rank, [](setting& s) { s.compressor.values = wire::value_format::fp16; },
+            "strategy.compressor.message.values = fp16",
+            "strategy.compressor.message.values = fp32");
+        differ(
+            rank,
+            [](setting& s) {
+                s.tensors.add("third", {2, 3});
+            },
+            "tensor third = 2 x 3", "nothing");
     }
     // Other types are named too.
     const auto thrown = thrown_by(2, [&](in_process& transport) {
@@ -123,21 +132,25 @@ TEST_CASE("ranks that ask different things of fit are told so at once") {
            "fit.epochs = 3' where rank 0 has 'fit.epochs = 2'");
     differ([&](auto& trainer, int rank) { trainer.fit(data, steps{rank == 2 ? 9 : 10}); },
            "fit.steps = 9' where rank 0 has 'fit.steps = 10'");
-    differ([&](auto& trainer, int rank) {
-        trainer.fit(testing::numbered{rank == 2 ? 61 : 60}, epochs{1});
-    }, "fit.examples = 61' where rank 0 has 'fit.examples = 60'");
-    differ([&](auto& trainer, int rank) {
-        if (rank == 2)
-            trainer.fit(data, epochs{1});
-        else
-            trainer.fit(data, epochs{1}, evaluate_on{data});
-    }, "nothing' where rank 0 has 'evaluate_on.every = 1'");
-    differ([&](auto& trainer, int rank) {
-        if (rank == 2)
-            trainer.fit(own_share{data}, epochs{1});
-        else
-            trainer.fit(data, epochs{1});
-    }, "fit.own_share = true' where rank 0 has 'fit.own_share = false'");
+    differ([&](auto& trainer,
+               int rank) { trainer.fit(testing::numbered{rank == 2 ? 61 : 60}, epochs{1}); },
+           "fit.examples = 61' where rank 0 has 'fit.examples = 60'");
+    differ(
+        [&](auto& trainer, int rank) {
+            if (rank == 2)
+                trainer.fit(data, epochs{1});
+            else
+                trainer.fit(data, epochs{1}, evaluate_on{data});
+        },
+        "nothing' where rank 0 has 'evaluate_on.every = 1'");
+    differ(
+        [&](auto& trainer, int rank) {
+            if (rank == 2)
+                trainer.fit(local_data{data}, epochs{1});
+            else
+                trainer.fit(data, epochs{1});
+        },
+        "fit.local_data = true' where rank 0 has 'fit.local_data = false'");
 }
 
 TEST_CASE("a rank that trains on alone is told that the others have left") {
@@ -162,8 +175,8 @@ TEST_CASE("one rank that asks to stop stops all after the same epoch") {
             testing::number_model model;
             trainer trainer{model, all_reduce{}, transport, {.batch_size = batch_size}};
             const auto stop = [&](const epoch_report& report) {
-                return transport.rank() == rank && report.epoch == 2 ? verdict::stop
-                                                                     : verdict::go_on;
+                return transport.rank() == rank && report.epoch == 2 ? fit_control::stop
+                                                                     : fit_control::keep_going;
             };
             trained& mine = left[static_cast<std::size_t>(transport.rank())];
             mine.report = trainer.fit(testing::numbered{examples}, epochs{9}, stop);

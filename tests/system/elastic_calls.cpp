@@ -76,7 +76,7 @@ program run_calls(const Strategy& strategy, const simulated_options& options,
     program all;
     all.calls.resize(ranks);
     all.steps.resize(ranks);
-    std::vector<std::size_t> under_way(ranks);
+    std::vector<std::size_t> in_flight(ranks);
     all.run = simulate(ranks, options, [&](simulated& transport) {
         const auto me = static_cast<std::size_t>(transport.rank());
         auto& mine = all.calls[me];
@@ -93,15 +93,16 @@ program run_calls(const Strategy& strategy, const simulated_options& options,
             void on_begin(const run_info& info) const { now->over = info.over; }
         };
         for (std::size_t c = 0; c < steps_of_calls.size(); ++c) {
-            under_way[me] = c;
+            in_flight[me] = c;
             const auto on_step = [&](const step_report& step) {
                 note_time();
                 if (!mine[c].first) mine[c].first = step;
                 for (std::size_t other = 0; other < ranks; ++other)
-                    if (other != me) mine[c].with.insert(under_way[other]);
+                    if (other != me) mine[c].with.insert(in_flight[other]);
             };
             const auto on_epoch = [&](const epoch_report& report) {
-                return c == 0 && report.epoch == also.stops_after ? verdict::stop : verdict::go_on;
+                return c == 0 && report.epoch == also.stops_after ? fit_control::stop
+                                                                  : fit_control::keep_going;
             };
             const numbered data{ranks * steps_of_calls[c], 1000 * static_cast<std::int64_t>(c)};
             const fit_report report =

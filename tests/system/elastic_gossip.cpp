@@ -247,7 +247,7 @@ TEST_CASE("whatever each rank has of the data, all do as many rounds in a step")
                                   none{},    mixing::adapt_then_combine{}, surviving{}};
             trainer trainer{model, strategy, transport, {.batch_size = 1}};
             const std::int64_t own = 8 + 3 * transport.rank();
-            trainer.fit(own_share{numbered{own}}, epochs{2}, [&](const step_report& step) {
+            trainer.fit(local_data{numbered{own}}, epochs{2}, [&](const step_report& step) {
                 rounds[static_cast<std::size_t>(transport.rank())].push_back(
                     step.round.consensus.rounds);
             });

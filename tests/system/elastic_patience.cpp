@@ -118,7 +118,7 @@ TEST_CASE("fit ends without a rank of which nothing more comes, and says which a
     const auto ended = run(3, usual(3), [&](auto& trainer, simulated& transport) {
         const std::int64_t more = transport.rank() == 2 ? 3 : 0;
         reports[static_cast<std::size_t>(transport.rank())] = trainer.fit(
-            own_share{numbered{steps_done + more}}, epochs{1}, [&](const step_report& step) {
+            local_data{numbered{steps_done + more}}, epochs{1}, [&](const step_report& step) {
                 if (step.step == steps_done + 2) hang(transport);
             });
     });
@@ -187,7 +187,7 @@ TEST_CASE("who comes again while others have ended, and trains on, is waited for
     const auto ended = run(4, options, [&](auto& trainer, simulated& transport) {
         const auto me = static_cast<std::size_t>(transport.rank());
         const std::int64_t own = steps_done * (me == 2 ? 20 : me == 3 ? 8 : 1);
-        reports[me] = trainer.fit(own_share{numbered{own}}, epochs{1});
+        reports[me] = trainer.fit(local_data{numbered{own}}, epochs{1});
         ends[me] = transport.now().time_since_epoch();
     });
     REQUIRE(ends[2] > 4s + 2 * patience);

@@ -321,7 +321,7 @@ TEST_CASE("a rank may fail while nothing is left of its data") {
             if (transport.rank() == 1 && ++gathered == 3) throw planned_failure("without data");
         };
         trainer trainer{model, all_reduce{sgd{}, dgc{}}, transport, {.batch_size = 4}};
-        trainer.fit(own_share{data}, epochs{1});
+        trainer.fit(local_data{data}, epochs{1});
     });
     CHECK(text_of(thrown) == "without data");
 }

@@ -61,7 +61,7 @@ ending train(const std::filesystem::path& folder, std::int64_t length, std::uint
         const auto rank = static_cast<std::size_t>(transport.rank());
         try {
             resume_report found;
-            if (resumes) found = trainer.resume_if_there(folder, {.on_damage = nullptr}, files);
+            if (resumes) found = trainer.try_resume(folder, {.on_damage = nullptr}, files);
             struct listener {
                 ending* end;
                 const std::function<void(const step_report&)>& at;

@@ -26,7 +26,7 @@
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/trainer/trainer.hpp"
-#include "sotto/transports/remarks.hpp"
+#include "sotto/transports/diagnostics.hpp"
 #include "sotto/transports/tcp.hpp"
 #include "support/fault_seeds.hpp"
 #include "support/folders.hpp"
@@ -63,10 +63,10 @@ struct ending {
 
 bool told_source = false;  // of this process, which is one rank
 
-void hear(const remark& said) noexcept {
+void hear(const diagnostic& said) noexcept {
     told_source |=
         said.text.starts_with("came while others train: goes on with the parameters of ");
-    say_remark(said);
+    print_diagnostic(said);
 }
 
 /// Trains as one rank of a job; `at(step)` is called after each step, and after step 0.
@@ -122,7 +122,7 @@ public:
         ranks_.start([&, rank](auto say) {
             tcp_options own = options_;
             own.rank = rank;
-            on_remark = hear;
+            on_diagnostic = hear;
             if (rank != 0) first_.reset();
             tcp through = rank == 0 && first_ ? first_->join() : tcp::join(own);
             at(std::int64_t{0}, say);

@@ -15,7 +15,7 @@
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/strategies/local_updates.hpp"
-#include "sotto/strategies/random_pairs.hpp"
+#include "sotto/strategies/noloco.hpp"
 #include "sotto/topologies/exponential.hpp"
 #include "sotto/topologies/random_matching.hpp"
 #include "sotto/topologies/ring.hpp"
@@ -55,7 +55,7 @@ TEST_CASE("gossip over TCP: the same bits on every rank as between threads") {
 TEST_CASE("local updates over TCP: the same bits on every rank as between threads") {
     same_over_tcp(local_updates{adamw{}, diloco(), {.every = 4}});
     same_over_tcp(local_updates{sgd{}, sparse_loco(), {.every = 4}});
-    same_over_tcp(local_updates{sgd{}, random_pairs{}, {.every = 4}});
+    same_over_tcp(local_updates{sgd{}, noloco{}, {.every = 4}});
     same_over_tcp(local_updates{
         sgd{}, compressed_pairs{error_feedback{top_k{.density = 0.1}}}, {.every = 4}});
 }

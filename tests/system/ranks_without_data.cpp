@@ -15,7 +15,7 @@
 #include "sotto/strategies/gossip/mixing/asynchronous_pairs.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/strategies/parameter_server.hpp"
-#include "sotto/strategies/detail/task.hpp"
+#include "sotto/strategies/detail/round_input.hpp"
 #include "sotto/topologies/ring.hpp"
 #include "support/over_simulated.hpp"
 #include "support/training.hpp"
@@ -89,7 +89,7 @@ TEST_CASE("parameter server: worker without data, after all steps -> all end ali
             state.begin(parameters);
             const std::vector<std::int64_t> batch{0, 1};
             for (std::int64_t step = 0; t.rank() == world - 2 && step < 4; ++step) {
-                detail::task<number_model> job{model, batch, 2, step, 0.0};
+                detail::round_input<number_model> job{model, batch, 2, step, 0.0};
                 state.round(job, parameters);
             }
             state.finish(parameters);
@@ -117,9 +117,9 @@ TEST_CASE("parameter server: second fit without any data -> error, first stands"
     run_in_process(2, [&](in_process& transport) {
         number_model model;
         trainer trainer{model, served_by(asynchronous{}), transport, {.batch_size = 2}};
-        trainer.fit(own_share{numbered{transport.rank() == 0 ? 4 : 0}}, epochs{1});
+        trainer.fit(local_data{numbered{transport.rank() == 0 ? 4 : 0}}, epochs{1});
         const std::vector<float> before(trainer.parameters().begin(), trainer.parameters().end());
-        CHECK_THROWS_WITH_AS(trainer.fit(own_share{numbered{0}}, epochs{1}),
+        CHECK_THROWS_WITH_AS(trainer.fit(local_data{numbered{0}}, epochs{1}),
                              "fit: no rank has any examples to train on", invalid_option);
         CHECK(std::vector<float>(trainer.parameters().begin(), trainer.parameters().end()) ==
               before);

@@ -43,7 +43,7 @@ left_behind run(memory_files files, Program program, std::int64_t killed_after =
         run_in_process(3, [&](in_process& transport) {
             testing::remembering_model model;
             trainer trainer{model, by_dgc, transport, {.batch_size = 4, .seed = 7}};
-            trainer.resume_if_there("run", {.on_damage = nullptr}, files);
+            trainer.try_resume("run", {.on_damage = nullptr}, files);
             std::vector<fit_report> fits;
             const auto fit = [&](const numbered& data, detail::training_length length,
                                  auto&&... extras) {
@@ -94,8 +94,8 @@ struct stopper {
     int rank = 0;
     std::int64_t after_epoch = 0;
     bool asks = true;
-    verdict on_epoch(const epoch_report& report) const {
-        return asks && report.epoch == after_epoch ? verdict::stop : verdict::go_on;
+    fit_control on_epoch(const epoch_report& report) const {
+        return asks && report.epoch == after_epoch ? fit_control::stop : fit_control::keep_going;
     }
 };
 
@@ -108,8 +108,8 @@ TEST_CASE("an epoch that was interrupted reports the loss of all of it, and ends
         return [&losses, stops_after](auto& fit, int rank, memory_files files) {
             const auto note = [&losses, stops_after, rank](const epoch_report& report) {
                 if (rank == 0) losses.push_back(report.loss);
-                return report.epoch >= stops_after && report.loss == loss ? verdict::stop
-                                                                          : verdict::go_on;
+                return report.epoch >= stops_after && report.loss == loss ? fit_control::stop
+                                                                          : fit_control::keep_going;
             };
             fit(numbered{70}, epochs{4}, into(files, {.every_steps = 1}), note);
         };

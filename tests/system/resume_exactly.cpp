@@ -204,7 +204,7 @@ TEST_CASE("a run that was complete is resumed to what it was, and measured again
         run_in_process(2, [&](in_process& transport) {
             testing::number_model model;
             trainer trainer{model, all_reduce{}, transport, {.batch_size = 4}};
-            trainer.resume_if_there("run", {}, files);
+            trainer.try_resume("run", {}, files);
             const auto mine =
                 trainer.fit(data, epochs{3}, checkpoints{"run", {}, files}, evaluate_on{unseen});
             if (transport.rank() == 0) report = mine;
@@ -220,12 +220,12 @@ TEST_CASE("a run that was complete is resumed to what it was, and measured again
     CHECK(again.evaluated->loss == first.evaluated->loss);
 }
 
-TEST_CASE("without a checkpoint, resume says so and resume_if_there does nothing") {
+TEST_CASE("without a checkpoint, resume says so and try_resume does nothing") {
     memory_files files;
     const auto thrown = testing::thrown_by(3, [&](in_process& transport) {
         testing::number_model model;
         trainer trainer{model, all_reduce{}, transport};
-        CHECK_FALSE(trainer.resume_if_there("run", {}, files).found);
+        CHECK_FALSE(trainer.try_resume("run", {}, files).found);
         CHECK(trainer.step() == 0);
         CHECK_THROWS_WITH_AS(
             trainer.resume("run", {}, files),
@@ -244,8 +244,7 @@ TEST_CASE("where no checkpoint is whole, all ranks say what is wrong with each")
         testing::remembering_model model;
         trainer trainer{model, strategy, transport, {.batch_size = 4, .seed = 7}};
         for (const bool required : {true, false}) try {
-                required ? trainer.resume("run", {}, files)
-                         : trainer.resume_if_there("run", {}, files);
+                required ? trainer.resume("run", {}, files) : trainer.try_resume("run", {}, files);
                 FAIL("resumed from a damaged file");
             } catch (const error& e) {
                 CHECK(e.code() == make_error_code(errc::malformed));

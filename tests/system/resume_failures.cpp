@@ -64,7 +64,7 @@ TEST_CASE("resume: descriptors or memory are lacking -> no checkpoint is passed 
             const auto fresh = held_by(trainer);
             std::string why;
             try {
-                trainer.resume_if_there("run", {}, files);
+                trainer.try_resume("run", {}, files);
             } catch (const io_failure& e) {
                 why = e.what();
             }
@@ -115,7 +115,7 @@ TEST_CASE("resume: no checkpoint can be read -> io_failure that names each, noth
             trainer trainer{model, by_dgc, transport, {.batch_size = 4, .seed = 7}};
             const auto fresh = held_by(trainer);
             try {
-                trainer.resume_if_there(folder);
+                trainer.try_resume(folder);
             } catch (const io_failure& e) {
                 texts[static_cast<std::size_t>(transport.rank())] = e.what();
             }

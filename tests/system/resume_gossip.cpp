@@ -15,7 +15,7 @@
 #include "sotto/optimizers/adamw.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/strategies/local_updates.hpp"
-#include "sotto/strategies/random_pairs.hpp"
+#include "sotto/strategies/noloco.hpp"
 #include "support/all_gossip_policies.hpp"
 #include "support/checkpointed.hpp"
 
@@ -64,7 +64,7 @@ TEST_CASE("gossip over links that change, with any optimizer, is resumed to the 
 TEST_CASE("ranks that meet rarely are resumed between meetings, to the last bit") {
     resumes_exactly(local_updates{adamw{}, diloco(), {.every = 4}});
     resumes_exactly(local_updates{sgd{}, sparse_loco(), {.every = 4}});
-    resumes_exactly(local_updates{momentum_sgd{}, random_pairs{}, {.every = 4}});
+    resumes_exactly(local_updates{momentum_sgd{}, noloco{}, {.every = 4}});
     resumes_exactly(local_updates{
         sgd{}, compressed_pairs{error_feedback{chunked_top_k{.kept = 8}}}, {.every = 4}});
     resumes_exactly(local_updates{sgd{}, gossip{momentum_sgd{}, topologies::ring{}}, {.every = 4}});

@@ -188,7 +188,7 @@ TEST_CASE("a run resumed by fewer or more ranks learns as well as the one that w
         run_in_process(world, [&](in_process& transport) {
             models::mlp model{784, 32, 10};
             trainer trainer{model, strategy, transport, {.batch_size = 10, .seed = seed}};
-            trainer.resume_if_there("run", {}, files);
+            trainer.try_resume("run", {}, files);
             const auto report = trainer.fit(digits, length, checkpoints{"run", {}, files},
                                             evaluate_on{unseen, 100});
             if (transport.rank() == 0) accuracy = report.evaluated->accuracy;

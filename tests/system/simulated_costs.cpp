@@ -10,7 +10,7 @@
 #include "sotto/collectives/detail/all_gather_v.hpp"
 #include "sotto/collectives/detail/operation.hpp"
 #include "sotto/collectives/ring.hpp"
-#include "sotto/core/contentless.hpp"
+#include "sotto/core/size_only.hpp"
 #include "sotto/transports/run_simulated.hpp"
 #include "support/effort.hpp"
 
@@ -91,7 +91,7 @@ TEST_CASE("a dense sum of a hundred ranks takes the time of its bytes and of its
     constexpr std::int64_t part = 65536, n = ranks * part;
     const costs found = costs_of([](simulated& through) {
         auto sum = collectives::ring{}.bind(through, n);
-        sum.start(without_content(static_cast<std::size_t>(n)), {1, 0, 0});
+        sum.start(size_only(static_cast<std::size_t>(n)), {1, 0, 0});
         detail::collectives::run(through, sum);
     });
     constexpr std::int64_t steps = 2 * (ranks - 1), bytes = 4 * n;
@@ -108,7 +108,7 @@ TEST_CASE("segments hide the steps' latency where a part has many") {
     constexpr std::int64_t part = 2 * 65536, n = ranks * part;
     const costs found = costs_of([](simulated& through) {
         auto sum = collectives::ring{}.bind(through, n);
-        sum.start(without_content(static_cast<std::size_t>(n)), {1, 0, 0});
+        sum.start(size_only(static_cast<std::size_t>(n)), {1, 0, 0});
         detail::collectives::run(through, sum);
     });
     constexpr std::int64_t bytes = 4 * n;
@@ -122,7 +122,7 @@ TEST_CASE("everybody's message to everybody takes the time of all but one's own"
     const auto exchange = [](simulated& through) {
         detail::collectives::all_gather_v gather(through, 2 * message,
                                                  detail::collectives::route::automatic, false);
-        gather.start(without_content<std::byte>(static_cast<std::size_t>(message)), {1, 0, 0});
+        gather.start(size_only<std::byte>(static_cast<std::size_t>(message)), {1, 0, 0});
         detail::collectives::run(through, gather);
     };
     const costs found = costs_of(exchange);

@@ -49,7 +49,7 @@
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/strategies/local_updates.hpp"
 #include "sotto/strategies/parameter_server.hpp"
-#include "sotto/strategies/random_pairs.hpp"
+#include "sotto/strategies/noloco.hpp"
 #include "sotto/topologies/random_matching.hpp"
 #include "sotto/topologies/ring.hpp"
 #include "sotto/transports/run_simulated.hpp"
@@ -65,10 +65,10 @@ namespace {
 
 constexpr std::int64_t rounds = 12;
 
-/// How many rounds a rank may be ahead of another one where those meet that random_pairs pairs.
+/// How many rounds a rank may be ahead of another one where those meet that noloco pairs.
 ///   math    if b never begins the meeting m, who meets b in m does not end it, nor later ones who
 ///           meets one that does not; others do
-std::int64_t ahead_in_pairs(const random_pairs& options, int ranks, std::int64_t every) {
+std::int64_t ahead_in_pairs(const noloco& options, int ranks, std::int64_t every) {
     const std::int64_t meetings = rounds / every;
     std::int64_t most = 0;
     for (int behind = 0; behind < ranks; ++behind)
@@ -313,7 +313,7 @@ void check_seed(std::uint64_t seed) {
     const sparsified largest{top_k{.density = 0.1}, residual{}};
     const int servers = 1 + (ranks > 3 ? static_cast<int>(seed % 3) : 0);
     const serving by{.servers = servers, .dedicated = seed % 2 == 0};
-    const random_pairs pairs{};
+    const noloco pairs{};
     const auto together = [&](const auto& strategy) { check(strategy, 1, ranks, options); };
     const auto served = [&](const auto& strategy) {
         check(strategy, 1, ranks, options, static_cast<int>(seed % 6));

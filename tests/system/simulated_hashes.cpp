@@ -12,7 +12,7 @@
 #include "sotto/collectives/detail/operation.hpp"
 #include "sotto/compressors/dgc.hpp"
 #include "sotto/strategies/parameter_server/consistency/asynchronous.hpp"
-#include "sotto/core/contentless.hpp"
+#include "sotto/core/size_only.hpp"
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/staleness/delay_compensation_adaptive.hpp"
 #include "sotto/strategies/all_reduce.hpp"
@@ -54,7 +54,7 @@ std::uint64_t hash_of_costs(int ranks) {
                [](simulated& transport) {
                    const std::int64_t count = 1'000'000;
                    detail::collectives::all_reduce sum(transport, count);
-                   sum.start(without_content<float>(static_cast<std::size_t>(count)), {1, 0, 0});
+                   sum.start(size_only<float>(static_cast<std::size_t>(count)), {1, 0, 0});
                    detail::collectives::run(transport, sum);
                })
         .trace_hash;

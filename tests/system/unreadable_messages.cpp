@@ -22,7 +22,7 @@
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/strategies/local_updates.hpp"
 #include "sotto/strategies/parameter_server.hpp"
-#include "sotto/strategies/random_pairs.hpp"
+#include "sotto/strategies/noloco.hpp"
 #include "sotto/topologies/complete.hpp"
 #include "sotto/topologies/ring.hpp"
 #include "support/over_simulated.hpp"

@@ -40,11 +40,11 @@ namespace sotto {
 /// Its parameters become views of one memory, in the order of named_modules(); a call of this model
 /// exchanges that memory for the span that it was given, as it does for gradients, so that nothing
 /// is copied in a step. Between calls the module has the values that it had at the beginning, or
-/// that `begin_with` or `write_back` gave to it.
+/// that `load_parameters` or `write_back` gave to it.
 ///   shape   parameters with requires_grad. Others never change and are not part of the layout;
 ///           ranks compare their digest, and so does whoever reads a checkpoint.
 ///           buffers: those of float32, and scalar counts (num_batches_tracked) as floats; other
-///           integers never change. They start as the module has them, or `begin_with`
+///           integers never change. They start as the module has them, or `load_parameters`
 ///   batch   what Forward takes, `forward(module, batch) -> at::Tensor`; without one a labelled
 ///           batch as [examples, input...], which the module must not change
 ///   loss    a sotto::loss of the logits and labels (torch_loss for one that is written with
@@ -135,15 +135,15 @@ public:
         read_counters();
     }
 
-    /// Begins with what was learnt before, parameters and buffers, in place of what the module has
-    /// or `draw` would give it: `model.begin_with(load_model("model.safetensors"))`. Parameters
-    /// that do not learn are in no such file: the module must have them. Ranks that begin with
-    /// other values are refused. It comes before the trainer is made: one that is there already
-    /// keeps its own parameters, and gets these buffers. Of a file that another program wrote, as
-    /// by PyTorch, tensors are taken by their names, and others are left out.
+    /// Loads parameters and buffers in place of those of the module or of `draw`:
+    /// `model.load_parameters(load_model("model.safetensors"))`. Such a file has no parameters that
+    /// do not learn: the module must have them. Ranks that load different values are refused. Call
+    /// it before the trainer is made: an existing trainer keeps its parameters, and gets these
+    /// buffers. From a file of another program, such as PyTorch, tensors are read by name, and
+    /// tensors of other names are skipped.
     ///   errors  mismatch: what was learnt is of another model, as saved_model::selected says;
     ///           invalid_option: the module was given other memory. Then nothing has changed
-    void begin_with(const saved_model& file) {
+    void load_parameters(const saved_model& file) {
         const saved_model learnt = file.selected(layout(), buffer_layout());
         learnt.require_finite();
         check_memory();

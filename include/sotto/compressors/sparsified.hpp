@@ -21,7 +21,7 @@
 #include "sotto/kernels/detail/simd/arithmetic.hpp"
 #include "sotto/kernels/selection.hpp"
 #include "sotto/wire/dense_block.hpp"
-#include "sotto/wire/detail/blocks/saturated.hpp"
+#include "sotto/wire/detail/blocks/clamp_to_format.hpp"
 #include "sotto/wire/detail/blocks/sparse_pair.hpp"
 #include "sotto/wire/sparse_block.hpp"
 
@@ -430,7 +430,7 @@ private:
                 throw error(errc::non_finite, "what has accumulated in tensor '" + t.name +
                                                   "' is not finite: element " +
                                                   std::to_string(chosen.indices[j]));
-            values_[j] = detail::wire::saturated(format, value);
+            values_[j] = detail::wire::clamp_to_format(format, value);
         }
     }
 

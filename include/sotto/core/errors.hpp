@@ -111,28 +111,28 @@ private:
 class peer_failure : public error {
 public:
     /// Where in a job something happened.
-    struct occasion {
+    struct job_phase {
         std::int64_t epoch = 0;  // changes of membership so far: not an epoch of the training data
         std::int64_t round = 0;  // exchanges so far
         const char* phase = "idle";  // a literal: compute, send, receive, commit, ...
     };
 
     /// The rank, why it failed, and where the job stood when that was noticed.
-    peer_failure(int rank, const std::string& cause, occasion when, errc code = errc::peer_failed);
+    peer_failure(int rank, const std::string& cause, job_phase when, errc code = errc::peer_failed);
 
     /// Which rank failed first.
     int rank() const noexcept { return rank_; }
     /// Why it failed, as far as it is known; safe to print, as what() is.
     const std::string& cause() const noexcept { return cause_; }
     /// Where the job stood when that was noticed.
-    const occasion& when() const noexcept { return when_; }
+    const job_phase& when() const noexcept { return when_; }
 
 private:
     static std::string membership(std::int64_t epoch);
 
     int rank_;
     std::string cause_;
-    occasion when_;
+    job_phase when_;
 };
 
 }  // namespace sotto

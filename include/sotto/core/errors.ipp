@@ -45,7 +45,7 @@ SOTTO_DECL non_finite::non_finite(int rank, std::string tensor, std::int64_t ind
       tensor_(std::move(tensor)),
       index_(index) {}
 
-SOTTO_DECL peer_failure::peer_failure(int rank, const std::string& cause, occasion when, errc code)
+SOTTO_DECL peer_failure::peer_failure(int rank, const std::string& cause, job_phase when, errc code)
     : error(code, "rank " + std::to_string(rank) + " failed: " + cause + " (noticed in phase '" +
                       when.phase + "', round " + std::to_string(when.round) +
                       membership(when.epoch) + ")"),

@@ -48,7 +48,7 @@ std::vector<std::vector<std::int64_t>> dirichlet_split(
     std::span<const std::int32_t> labels, std::int64_t ranks, double alpha, random_stream random,
     dirichlet_order order = dirichlet_order::in_turns);
 
-/// One rank's part of that: `fit(own_share{dirichlet_share(digits, {rank, size}, 0.1, random)},
+/// One rank's part of that: `fit(local_data{dirichlet_share(digits, {rank, size}, 0.1, random)},
 /// ...)`, with the same stream and order on all ranks.
 labelled_set dirichlet_share(const labelled_set& all, detail::data::share part, double alpha,
                              random_stream random,

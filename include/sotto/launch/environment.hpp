@@ -22,8 +22,8 @@ namespace sotto::detail::launch {
 
 /// What was found, and what a person should know about it.
 struct detection {
-    placement place;                     // which rank this is, and where the job meets
-    std::vector<std::string> remarks{};  // for a person to read, a sentence each
+    placement place;                         // which rank this is, and where the job meets
+    std::vector<std::string> diagnostics{};  // for a person to read, a sentence each
 };
 
 inline constexpr std::string_view slurm = "Slurm";
@@ -101,8 +101,8 @@ namespace sotto::launch {
 /// The rank and the job of this process, from the variables of its launcher: SOTTO_RANK,
 /// SOTTO_SIZE, SOTTO_ADDRESS (perhaps with a port, as [::1]:29500), SOTTO_PORT; torchrun, Horovod,
 /// Open MPI, MVAPICH, PMI (MPICH, Intel MPI), PMIx, Slurm, also where its srun speaks PMI or PMIx.
-/// Of several the innermost counts, and a remark says so. SOTTO_INTERFACE (see interfaces.hpp)
-/// chooses the own address. Without a launcher: one rank of one, as a remark says.
+/// Of several the innermost counts, and a diagnostic says so. SOTTO_INTERFACE (see interfaces.hpp)
+/// chooses the own address. Without a launcher: one rank of one, with a diagnostic.
 ///   errors  invalid_option: a variable that is no such number; nobody's, and yet SOTTO_SIZE or
 ///           WORLD_SIZE; several machines and nobody says where rank 0 is; two launchers that
 ///           disagree on the rank in a job of one size, so that neither can be the other's

@@ -184,8 +184,8 @@ SOTTO_DECL detail::launch::detection detect(const variables& get) {
         if (told->size == first.size && first.launcher != std::string_view("sotto"))
             throw invalid_option("launch: " + said(first) + ", " + said(*told) +
                                  ": set SOTTO_RANK and SOTTO_SIZE to choose");
-        found.remarks.push_back(said(first) + "; " + said(*told) +
-                                ", which is taken for what started the other");
+        found.diagnostics.push_back(said(first) + "; " + said(*told) +
+                                    ", which is taken for what started the other");
     }
     if (!all.empty()) found.place = all.front();
     if (const auto choice = get("SOTTO_INTERFACE"))
@@ -193,7 +193,7 @@ SOTTO_DECL detail::launch::detection detect(const variables& get) {
             address_of_interface(*choice, detail::launch::interfaces_of_this_machine());
     if (all.empty()) {
         detail::launch::require_no_size(get);
-        found.remarks.push_back(
+        found.diagnostics.push_back(
             "no launcher and no SOTTO_RANK says which rank this is: it trains alone, rank 0 of 1");
         return found;
     }
@@ -211,8 +211,8 @@ SOTTO_DECL placement from_environment() {
         return value;
     });
     if (found.place.rank == 0)
-        for (const std::string& remark : found.remarks)
-            sotto::detail::print_line(stderr, "sotto: " + remark);
+        for (const std::string& diagnostic : found.diagnostics)
+            sotto::detail::print_line(stderr, "sotto: " + diagnostic);
     return std::move(found.place);
 }
 

@@ -21,9 +21,9 @@ namespace sotto {
 std::optional<run_log> read_json_lines_if_there(const std::string& path);
 
 /// A run from the log that json_lines wrote of it, named as the file is without its folder and
-/// extension. A log that goes on in the same file, with another run line, is one run. Where the
-/// last line is cut off, as by a crash, the run is what came before, and its remarks say so; a log
-/// of a run that still goes on can be read too, and a FIFO or a pipe up to its end.
+/// extension. A log that goes on in the same file, with another run line, is one run. If a
+/// crash cut off the last line, the run is the lines before it, and its diagnostics say so. The log
+/// of a running job can be read too, and a FIFO or a pipe up to its end.
 ///   errors  throws io_failure, naming the file and the system's reason; malformed_log, naming
 ///           file, line, what was expected and what found, also for a file without one whole
 ///           line

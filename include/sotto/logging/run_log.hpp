@@ -79,7 +79,7 @@ struct run_point {
 };
 
 /// A checkpoint that was not written, or another thing that a reader of the run should know.
-struct run_remark {
+struct run_diagnostic {
     std::int64_t step = 0;  // as the trainer counts
     std::string text;       // for people
     bool bad = true;        // something is wrong, or missing
@@ -154,23 +154,23 @@ public:
         detail::run_costs costs{};              // of its steps
     };
 
-    std::string name;                           // for people
-    start about{};                              // of the last `fit`
-    std::int64_t fits = 0;                      // calls of it
-    std::int64_t interruptions = 0;             // of them, those that another had to go on with
-    bool changed_world = false;                 // they were not all of as many ranks
-    std::vector<detail::run_point> points{};    // in order
-    std::vector<finished_epoch> epochs{};       // in order
-    std::vector<detail::run_remark> remarks{};  // in order
-    std::vector<server_report> servers{};       // what each last told, by their ranks
-    std::vector<detail::run_churn> churns{};    // that a program found, see append_churn
-    std::vector<detail::rank_loss> losses{};    // that this rank knew of when the last `fit` ended
-    detail::run_consensus consensus{};          // how far ranks were apart
-    detail::run_taught taught{};                // what teachers taught
-    detail::rank_timeline timeline{};           // of this rank
-    std::vector<detail::rank_timeline> others{};  // of other ranks, see joined_ranks
-    std::vector<detail::rank_total> ranks{};      // that trained, this one too, see joined_ranks
-    int trained = 0;                              // ranks that did, see joined_ranks; 0: unknown
+    std::string name;                         // for people
+    start about{};                            // of the last `fit`
+    std::int64_t fits = 0;                    // calls of it
+    std::int64_t interruptions = 0;           // of them, those that another had to go on with
+    bool changed_world = false;               // they were not all of as many ranks
+    std::vector<detail::run_point> points{};  // in order
+    std::vector<finished_epoch> epochs{};     // in order
+    std::vector<detail::run_diagnostic> diagnostics{};  // in order
+    std::vector<server_report> servers{};               // what each last told, by their ranks
+    std::vector<detail::run_churn> churns{};            // that a program found, see append_churn
+    std::vector<detail::rank_loss> losses{};  // that this rank knew of when the last `fit` ended
+    detail::run_consensus consensus{};        // how far ranks were apart
+    detail::run_taught taught{};              // what teachers taught
+    detail::rank_timeline timeline{};         // of this rank
+    std::vector<detail::rank_timeline> others{};  // of other ranks, see merge_rank_logs
+    std::vector<detail::rank_total> ranks{};      // that trained, this one too, see merge_rank_logs
+    int trained = 0;                              // ranks that did, see merge_rank_logs; 0: unknown
     std::optional<detail::round_times> typical_round{};  // of the last epoch that tells of one
     detail::run_costs total{};                           // of all steps
     std::int64_t steps = 0;                              // done and paid for, repeated ones too
@@ -235,7 +235,7 @@ private:
     void complete(detail::run_costs& costs) const noexcept;
 
     /// Another call of `fit`: worth a word unless it does what the last one left to be done.
-    void go_on(const start& known);
+    void continue_with(const start& known);
 
     /// The run goes on after a step that is not known here.
     void miss(std::int64_t steps_before);

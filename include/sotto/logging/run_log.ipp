@@ -65,7 +65,7 @@ SOTTO_DECL void run_log::reserve() {
 }
 
 SOTTO_DECL void run_log::begin(start known) {
-    if (fits > 0) go_on(known);
+    if (fits > 0) continue_with(known);
     if (known.steps_before > last_step) miss(known.steps_before);
     if (not_finite_from > known.steps_before) not_finite_from = 0;
     const std::vector<detail::run_tensor> before = std::exchange(about, std::move(known)).tensors;
@@ -197,7 +197,7 @@ SOTTO_DECL void run_log::complete(detail::run_costs& costs) const noexcept {
     costs.ring_bytes = by_server() ? costs.dense_bytes : 2.0 * (n - 1.0) / n * costs.dense_bytes;
 }
 
-SOTTO_DECL void run_log::go_on(const start& known) {
+SOTTO_DECL void run_log::continue_with(const start& known) {
     const std::int64_t again = std::max<std::int64_t>(last_step - known.steps_before, 0);
     const bool other_world = known.ranks() != about.ranks();
     if (!ended) ++interruptions;
@@ -211,16 +211,16 @@ SOTTO_DECL void run_log::go_on(const start& known) {
         text += ", with " + std::to_string(known.ranks()) +
                 (known.ranks() == 1 ? " worker" : " workers") + " instead of " +
                 std::to_string(about.ranks());
-    remarks.push_back({last_step, std::move(text), false});
+    diagnostics.push_back({last_step, std::move(text), false});
 }
 
 SOTTO_DECL void run_log::miss(std::int64_t steps_before) {
     const std::int64_t missing = steps_before - last_step;
     steps_missing += missing;
-    remarks.push_back({last_step, (last_step == 0 ? "the first " : "the next ") +
-                                      std::to_string(missing) +
-                                      (missing == 1 ? " step is" : " steps are") +
-                                      " not in this log; seconds and bytes are without them"});
+    diagnostics.push_back({last_step, (last_step == 0 ? "the first " : "the next ") +
+                                          std::to_string(missing) +
+                                          (missing == 1 ? " step is" : " steps are") +
+                                          " not in this log; seconds and bytes are without them"});
 }
 
 SOTTO_DECL void run_log::judge(double loss, std::int64_t after) noexcept {

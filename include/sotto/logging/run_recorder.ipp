@@ -69,8 +69,8 @@ SOTTO_DECL void run_recorder::on_epoch(const epoch_report& report) {
 
 SOTTO_DECL void run_recorder::on_checkpoint(const checkpoint_report& report) {
     if (!report.failure.empty())
-        log_.remarks.push_back({report.step, "the checkpoint '" + report.path +
-                                                 "' was not written: " + report.failure});
+        log_.diagnostics.push_back({report.step, "the checkpoint '" + report.path +
+                                                     "' was not written: " + report.failure});
 }
 
 SOTTO_DECL void run_recorder::on_end(const fit_report& report) {

@@ -11,7 +11,7 @@
 #include "sotto/nn/chain.hpp"
 #include "sotto/nn/conv2d.hpp"
 #include "sotto/nn/dense.hpp"
-#include "sotto/nn/detail/widen.hpp"
+#include "sotto/nn/detail/option_a_shortcut.hpp"
 #include "sotto/nn/global_average_pool.hpp"
 #include "sotto/nn/repeated.hpp"
 #include "sotto/nn/residual.hpp"
@@ -25,7 +25,7 @@ inline auto residual_block(std::int64_t channels, std::int64_t stride) {
     return sotto::nn::residual{
         sotto::nn::chain{residual_conv(channels, stride), sotto::nn::batch_norm{.rectified = true},
                          residual_conv(channels), sotto::nn::batch_norm{}},
-        nn::widen{.channels = channels, .stride = stride}, true};
+        nn::option_a_shortcut{.channels = channels, .stride = stride}, true};
 }
 
 inline auto residual_layers(std::int64_t blocks, std::int64_t width, std::int64_t classes) {

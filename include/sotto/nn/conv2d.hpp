@@ -13,7 +13,7 @@
 #include "sotto/nn/detail/blas.hpp"
 #include "sotto/nn/detail/buffer.hpp"
 #include "sotto/nn/detail/direct_convolution.hpp"
-#include "sotto/nn/detail/patches.hpp"
+#include "sotto/nn/detail/im2col.hpp"
 #include "sotto/nn/pass.hpp"
 #include "sotto/nn/shape.hpp"
 
@@ -117,7 +117,7 @@ private:
     detail::nn::matrix<const float> weights(std::span<const float> parameters) const;
     detail::nn::matrix<const float> patches_of(std::span<const float> in, std::int64_t n);
 
-    detail::nn::patches patches_;
+    detail::nn::im2col patches_;
     shape output_;
     bool needs_in_gradient_ = true;
     tensor weight_;

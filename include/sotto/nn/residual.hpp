@@ -82,9 +82,9 @@ private:
 
 namespace sotto::nn {
 
-/// A layer that learns what to add to its input: `residual{chain{conv2d{...}, ...}}`, or to what a
-/// shortcut makes of it where the shapes differ: `residual{chain{...}, widen{...}}` or a 1 x 1
-/// convolution.
+/// A layer that learns what to add to its input: `residual{chain{conv2d{...}, ...}}`. If the shapes
+/// differ, it adds to what a shortcut makes of the input: `residual{chain{...}, shortcut}`, where
+/// the shortcut is option_a_shortcut{...} or a 1 x 1 convolution.
 ///   math    y = f(x) + x, or f(x) + shortcut(x);  with `rectified` max(0, y), a relu in the same
 ///           pass over memory
 ///   shape   out: as the layer's, which must be the shortcut's

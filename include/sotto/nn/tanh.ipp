@@ -3,7 +3,7 @@
 #include "sotto/nn/tanh.hpp"
 
 #include "sotto/core/config.hpp"
-#include "sotto/kernels/detail/nn/squash.hpp"
+#include "sotto/kernels/detail/nn/sigmoid_tanh.hpp"
 #include "sotto/nn/xtensor.hpp"
 
 namespace sotto::nn {

@@ -30,7 +30,7 @@ namespace reporting {
 std::string configuration(std::span<const run_log> runs);
 
 /// Things that a reader would otherwise not know: first what went wrong.
-std::string remarks(std::span<const run_log> runs);
+std::string diagnostics(std::span<const run_log> runs);
 
 /// The whole page.
 std::string page(std::span<const run_log> runs, const report_options& options);

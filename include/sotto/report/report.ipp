@@ -83,7 +83,7 @@ SOTTO_DECL std::string configuration(std::span<const run_log> runs) {
     return out + table(false);
 }
 
-SOTTO_DECL std::string remarks(std::span<const run_log> runs) {
+SOTTO_DECL std::string diagnostics(std::span<const run_log> runs) {
     std::string out;
     for (const run_log& run : runs) {
         const auto add = [&](const std::string& text, bool bad) {
@@ -91,16 +91,16 @@ SOTTO_DECL std::string remarks(std::span<const run_log> runs) {
                    detail::reporting::escaped(run.name, 60) + "</span>: " + text + "</li>";
         };
         constexpr std::size_t most = 50;
-        for (std::size_t i = 0; i < (std::min)(run.remarks.size(), most); ++i)
-            add((run.remarks[i].step > 0
-                     ? "after step " +
-                           detail::reporting::counted(static_cast<double>(run.remarks[i].step)) +
-                           ", "
-                     : std::string()) +
-                    detail::reporting::escaped(run.remarks[i].text, 500),
-                run.remarks[i].bad);
-        if (run.remarks.size() > most)
-            add("and " + std::to_string(run.remarks.size() - most) + " more", true);
+        for (std::size_t i = 0; i < (std::min)(run.diagnostics.size(), most); ++i)
+            add((run.diagnostics[i].step > 0 ? "after step " +
+                                                   detail::reporting::counted(static_cast<double>(
+                                                       run.diagnostics[i].step)) +
+                                                   ", "
+                                             : std::string()) +
+                    detail::reporting::escaped(run.diagnostics[i].text, 500),
+                run.diagnostics[i].bad);
+        if (run.diagnostics.size() > most)
+            add("and " + std::to_string(run.diagnostics.size() - most) + " more", true);
         for (const std::string& text : troubles_in_the_end(run.taught.record))
             add(detail::reporting::escaped(text, 500), true);
         if (run.not_finite_from > 0)
@@ -134,7 +134,7 @@ SOTTO_DECL std::string page(std::span<const run_log> runs, const report_options&
     if (runs.empty())
         return out + "<p>There are no runs in this report.</p></main></body></html>\n";
     out += detail::reporting::told(runs) + detail::reporting::simulated_networks(runs) +
-           detail::reporting::cards(runs) + remarks(runs);
+           detail::reporting::cards(runs) + diagnostics(runs);
     out += "<h2>What was learnt, and for how much</h2>" + detail::reporting::curves(runs) +
            detail::reporting::equal_accuracy(runs);
     out += detail::reporting::step_times(runs) + detail::reporting::overlap_section(runs);

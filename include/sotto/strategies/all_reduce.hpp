@@ -26,7 +26,7 @@ namespace sotto {
 ///           local_updates, and gossip
 ///   wire    what can be summed is summed by the collective; other messages are gathered. By
 ///           default each tensor goes the way its compressor says. Tensors that are summed and
-///           small share a sum, and so its latency, up to group_bytes; what each becomes is the
+///           small share a sum, and so its latency, up to bucket_bytes; what each becomes is the
 ///           same, and so are the bytes. Gathered messages travel each alone: how long one is
 ///           depends on what was selected
 ///   cost    memory: 8 bytes a weight for gradient and sum, the compressor's and optimizer's own;
@@ -37,7 +37,7 @@ namespace sotto {
 ///           peer_failure, of errc::malformed on all ranks where the rank that it names sent what
 ///           cannot be read. The round then did not take place on any rank: parameters,
 ///           optimizer and compressor memory stand as after the last completed one.
-///           invalid_option, when it is bound: group_bytes below 0
+///           invalid_option, when it is bound: bucket_bytes below 0
 template <class Optimizer = sgd, class Compressor = none,
           class Collective = detail::collectives::fitting>
 struct all_reduce {
@@ -76,10 +76,10 @@ struct all_reduce {
         "plain "
         "sgd (or a schedule of it): momentum, AdamW or clipping would be applied a second time");
 
-    Optimizer optimizer{};             // takes the step
-    Compressor compressor{};           // makes messages of gradients
-    Collective collective{};           // exchanges them
-    std::int64_t group_bytes = 16384;  // of small tensors that are summed together; 0: each alone
+    Optimizer optimizer{};              // takes the step
+    Compressor compressor{};            // makes messages of gradients
+    Collective collective{};            // exchanges them
+    std::int64_t bucket_bytes = 16384;  // of small tensors that are summed together; 0: each alone
 
     static constexpr bool synchronous = true;
 
@@ -91,7 +91,7 @@ struct all_reduce {
         field("optimizer", optimizer);
         field("compressor", compressor);
         field("collective", collective);
-        field("group_bytes", group_bytes);
+        field("bucket_bytes", bucket_bytes);
     }
 };
 

@@ -7,7 +7,7 @@
 #include "sotto/strategies/codistillation/exchanges/checkpoint_exchange.hpp"
 #include "sotto/strategies/codistillation/exchanges/teacher_exchange.hpp"
 #include "sotto/strategies/detail/codistillation/codistillation_state.hpp"
-#include "sotto/strategies/detail/codistillation/teacher_standing.hpp"
+#include "sotto/strategies/detail/codistillation/teacher_status.hpp"
 #include "sotto/strategies/model_groups.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/transports/transport.hpp"

@@ -23,7 +23,7 @@ namespace sotto {
 ///   math    from theta, after H steps of the optimizer at theta_i: Delta_i = theta - theta_i is
 ///           rank i's gradient at theta to the outer strategy. By all_reduce{sgd{.learning_rate =
 ///           1}} that is the mean of all, local SGD; by Nesterov momentum DiLoCo; by
-///           sparse_loco() SparseLoCo; by random_pairs NoLoCo
+///           sparse_loco() SparseLoCo; by noloco NoLoCo
 ///   shape   between meetings each rank holds parameters of its own; an evaluation is of their
 ///           mean. The optimizer's memory stays a rank's own. All ranks count alike in a meeting,
 ///           however many examples each has: see all_reduce for gradients weighed by examples.

@@ -24,7 +24,7 @@ namespace sotto {
 ///           messages; back come 64 bytes, and the server's parameters as they are in memory, or,
 ///           where steps go by entries, those that have changed since the worker read: a
 ///           wire::sparse_block
-///   cost    a server: 4 bytes a parameter of its own for each version in use, see kept_versions, 4
+///   cost    a server: 4 bytes a parameter of its own for each version in use, see version_store, 4
 ///           for a gradient, and what optimizer, compensator and decoding take of its own
 ///           parameters; server_memory says how much in all. A worker: 8 bytes a parameter, its
 ///           pushes, which are 4 more where they are dense, and the compressor's

@@ -6,7 +6,7 @@
 
 #include "sotto/core/clock.hpp"
 #include "sotto/strategies/consensus_report.hpp"
-#include "sotto/strategies/detail/codistillation/teacher_standing.hpp"
+#include "sotto/strategies/detail/codistillation/teacher_status.hpp"
 
 namespace sotto::detail {
 
@@ -26,7 +26,7 @@ struct taught_report {
     double distillation_loss = 0.0;  // before its weight
     double agreement = 0.0;          // the part of the labels for which the likeliest is theirs
     duration listening{};            // their passes forward; part of the time in the model
-    std::span<const teacher_standing> standings{};  // of all of them; valid until the next round
+    std::span<const teacher_status> standings{};  // of all of them; valid until the next round
 
     // Of the models that this rank publishes itself, if it does.
     std::int64_t bytes_sent = 0;  // to students or into a folder, as they are handed over

@@ -14,7 +14,7 @@
 #include "sotto/models/gradient_source.hpp"
 #include "sotto/strategies/detail/rank_loss.hpp"
 #include "sotto/strategies/detail/server_memory.hpp"
-#include "sotto/strategies/detail/task.hpp"
+#include "sotto/strategies/detail/round_input.hpp"
 #include "sotto/strategies/round_report.hpp"
 #include "sotto/strategies/server_report.hpp"
 #include "sotto/topologies/detail/mixing_graph.hpp"
@@ -87,7 +87,7 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 ///                                              with count 0
 ///   begin_epoch(epoch_plan) -> epoch_agreement called before the first round of every epoch, and
 ///                                              before an epoch is resumed, by every rank
-///   round(task, parameters) -> round_report    moves `parameters`; when it throws, they and
+///   round(round_input, parameters) -> round_report    moves `parameters`; when it throws, they and
 ///                                              everything remembered stand as after the last
 ///                                              completed round
 /// and may have
@@ -150,7 +150,7 @@ using strategy_state = decltype(std::declval<const S&>().bind(std::declval<const
 /// asks models for more than gradients: they must be predictors.
 template <class S, class Model = detail::probe_model>
 concept strategy = requires(strategy_state<S>& state, const detail::epoch_plan& plan,
-                            detail::task<Model>& job, std::span<float> parameters) {
+                            detail::round_input<Model>& job, std::span<float> parameters) {
     { S::synchronous } -> std::convertible_to<bool>;
     { state.share() } -> std::convertible_to<detail::data::share>;
     { state.begin_epoch(plan) } -> std::convertible_to<detail::epoch_agreement>;

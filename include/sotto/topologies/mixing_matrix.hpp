@@ -67,7 +67,7 @@ public:
     /// What its links leave of a row.
     double own_weight(int rank) const noexcept { return 1.0 - sum_of(into(rank)); }
     /// What its links leave of a column: what a rank that shares itself out keeps.
-    double own_share(int rank) const noexcept { return 1.0 - sum_of(out_of(rank)); }
+    double kept_share(int rank) const noexcept { return 1.0 - sum_of(out_of(rank)); }
 
     /// The most links out of a rank, and into one.
     int degree() const noexcept { return most_of(out_of_); }

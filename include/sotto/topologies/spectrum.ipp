@@ -15,7 +15,7 @@ SOTTO_DECL void multiply(const sotto::topologies::mixing_matrix& by, std::span<c
                          std::span<double> y, bool transposed) {
     for (int rank = 0; rank < by.size(); ++rank) {
         const auto i = static_cast<std::size_t>(rank);
-        double sum = (transposed ? by.own_share(rank) : by.own_weight(rank)) * x[i];
+        double sum = (transposed ? by.kept_share(rank) : by.own_weight(rank)) * x[i];
         for (const neighbour& n : transposed ? by.out_of(rank) : by.into(rank))
             sum += n.weight * x[static_cast<std::size_t>(n.rank)];
         y[i] = sum;

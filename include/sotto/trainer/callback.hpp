@@ -35,14 +35,14 @@ concept told_of_end = requires(C& c, const fit_report& whole) {
 
 namespace sotto {
 
-/// What a callback wants after an epoch. One rank that asks to stop stops all.
-///   go_on  with the next epoch
-///   stop   this call of `fit` ends
-enum class verdict : bool { go_on, stop };
+/// What a callback wants after an epoch. If one rank asks to stop, all ranks stop.
+///   keep_going   the next epoch begins
+///   stop         this call of `fit` ends
+enum class fit_control : bool { keep_going, stop };
 
 /// Something told how training goes. It has one or more of
 ///   on_begin(const run_info&)       on_step(const step_report&)
-///   on_epoch(const epoch_report&)   returning nothing or a verdict
+///   on_epoch(const epoch_report&)   returning nothing or a fit_control
 ///   on_checkpoint(const checkpoint_report&)   after a checkpoint was written, or was not
 ///   on_end(const fit_report&)
 /// or is a function of a step_report or an epoch_report, and then answers as on_step or on_epoch
@@ -51,7 +51,7 @@ enum class verdict : bool { go_on, stop };
 /// asks after on_end, see fit_report::incomplete.
 /// The last meeting of local_updates, and what else ends a call of `fit`, follows on_step of the
 /// last step: on_step sees the parameters that the step itself left. It precedes on_epoch, unless
-/// the verdict of on_epoch ends the call.
+/// the fit_control of on_epoch ends the call.
 template <class C>
 concept callback = detail::told_of_begin<C> || detail::told_of_steps<C> ||
     detail::told_of_epochs<C> || detail::told_of_checkpoints<C> || detail::told_of_end<C>;
@@ -68,12 +68,12 @@ inline constexpr bool answers_no_step = [] {
         return true;
 }();
 
-/// Whether a callback that is told of epochs returns nothing or a verdict. A bool is neither: does
-/// true go on or stop?
+/// Whether on_epoch of a callback returns nothing or a fit_control. A bool is refused: true could
+/// mean either.
 template <class C>
-inline constexpr bool answers_epochs_by_verdict = [] {
+inline constexpr bool returns_fit_control = [] {
     const auto allowed = []<class Answer>(std::type_identity<Answer>) {
-        return std::is_void_v<Answer> || std::is_same_v<std::remove_cvref_t<Answer>, verdict>;
+        return std::is_void_v<Answer> || std::is_same_v<std::remove_cvref_t<Answer>, fit_control>;
     };
     if constexpr (requires(C & c, const epoch_report& epoch) { c.on_epoch(epoch); })
         return allowed(std::type_identity<decltype(std::declval<C&>().on_epoch(

@@ -24,7 +24,7 @@ public:
 
     void on_begin(const run_info&) noexcept;
 
-    verdict on_epoch(const epoch_report& report) noexcept;
+    fit_control on_epoch(const epoch_report& report) noexcept;
 
 private:
     void begin_anew() noexcept;

@@ -20,21 +20,21 @@ SOTTO_DECL void early_stop::on_begin(const run_info&) noexcept {
     evaluates_ = false;
 }
 
-SOTTO_DECL verdict early_stop::on_epoch(const epoch_report& report) noexcept {
+SOTTO_DECL fit_control early_stop::on_epoch(const epoch_report& report) noexcept {
     if (report.evaluated && !evaluates_) {
         begin_anew();
         evaluates_ = true;
     }
-    if (evaluates_ && !report.evaluated) return verdict::go_on;
+    if (evaluates_ && !report.evaluated) return fit_control::keep_going;
     const double loss = evaluates_ ? report.evaluated->loss : report.loss;
     // No loss is the first; one that is not finite is no improvement.
     const bool is_first = detail::is_infinite(best_);
     if (detail::is_finite(loss) && (is_first || loss < best_ - options_.least_improvement)) {
         best_ = loss;
         waited_ = 0;
-        return verdict::go_on;
+        return fit_control::keep_going;
     }
-    return ++waited_ < options_.patience ? verdict::go_on : verdict::stop;
+    return ++waited_ < options_.patience ? fit_control::keep_going : fit_control::stop;
 }
 
 SOTTO_DECL void early_stop::begin_anew() noexcept {

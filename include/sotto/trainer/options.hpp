@@ -58,13 +58,13 @@ private:
 namespace sotto {
 
 /// Data that hold this rank's examples alone, of which other ranks may have more or fewer:
-/// `fit(own_share{data}, ...)`.
+/// `fit(local_data{data}, ...)`.
 template <class Data>
-struct own_share {
+struct local_data {
     const Data& data;  // this rank's own
 };
 template <class Data>
-own_share(const Data&) -> own_share<Data>;
+local_data(const Data&) -> local_data<Data>;
 
 /// Evaluate on these data after every `every` epochs, and after the last: `fit(train, epochs{10},
 /// evaluate_on{test})`, or `evaluate_on{test, {.every = 5, .own = true}}`.
@@ -108,7 +108,7 @@ struct shared_or_own {
     static constexpr bool own = false;
 };
 template <class Data>
-struct shared_or_own<own_share<Data>> {
+struct shared_or_own<local_data<Data>> {
     using type = Data;
     static constexpr bool own = true;
 };

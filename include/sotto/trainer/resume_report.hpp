@@ -9,7 +9,7 @@ namespace sotto {
 
 /// What `trainer.resume` found.
 struct resume_report {
-    bool found = false;      // false, of resume_if_there alone: there was no checkpoint
+    bool found = false;      // false, of try_resume alone: there was no checkpoint
     std::string file{};      // the one that was read
     std::int64_t step = 0;   // rounds completed in it
     std::int64_t epoch = 0;  // epochs completed

@@ -25,16 +25,16 @@
 #include "sotto/trainer/checkpoints.hpp"
 #include "sotto/trainer/detail/agreement.hpp"
 #include "sotto/trainer/detail/batch_reader.hpp"
-#include "sotto/trainer/detail/checkpointing/run_chance.hpp"
-#include "sotto/trainer/detail/checkpointing/run_keeper.hpp"
-#include "sotto/trainer/detail/checkpointing/run_place.hpp"
+#include "sotto/trainer/detail/checkpointing/rng_streams.hpp"
+#include "sotto/trainer/detail/checkpointing/checkpoint_manager.hpp"
+#include "sotto/trainer/detail/checkpointing/training_position.hpp"
 #include "sotto/trainer/detail/checkpointing/saved_run.hpp"
 #include "sotto/trainer/detail/evaluator.hpp"
 #include "sotto/trainer/detail/fit_argument.hpp"
 #include "sotto/trainer/detail/fit_loop.hpp"
 #include "sotto/trainer/detail/fit_progress.hpp"
 #include "sotto/trainer/detail/fit_request.hpp"
-#include "sotto/trainer/detail/learnt_by_all.hpp"
+#include "sotto/trainer/detail/global_evaluator.hpp"
 #include "sotto/trainer/detail/located.hpp"
 #include "sotto/trainer/detail/model_buffers.hpp"
 #include "sotto/trainer/detail/run_description.hpp"
@@ -71,7 +71,7 @@ class trainer {
     static_assert(strategy<Strategy>,
                   "trainer: the second argument must be a strategy: it needs synchronous and "
                   "bind(layout, transport) with share(), begin_epoch(epoch_plan) and "
-                  "round(task, parameters)");
+                  "round(round_input, parameters)");
     static_assert(!detail::conducting::loses_ranks<Strategy> || tolerant_transport<Transport>,
                   "gossip: on this transport the loss of a rank ends the job: leave surviving{} "
                   "out");
@@ -106,7 +106,7 @@ public:
 
     /// Trains on the data for a number of `epochs` or `steps`. Further arguments are callbacks,
     /// `evaluate_on` a data set and `checkpoints` in a folder. Every rank is given the same data,
-    /// and reads the share that the strategy gives it; `own_share` says that the data are this
+    /// and reads the share that the strategy gives it; `local_data` says that the data are this
     /// rank's alone.
     ///
     /// A rank without examples takes part in the rounds of ranks in step; otherwise it waits until
@@ -140,10 +140,10 @@ public:
                       "lost. Of a parameter_server the servers save: serving{.checkpoints}");
         static_assert((answers_no_step<Extras> && ...),
                       "fit: on_step, or a function of a step_report, must return nothing: what "
-                      "stops training is the verdict of on_epoch");
-        static_assert((answers_epochs_by_verdict<Extras> && ...),
+                      "stops training is the fit_control of on_epoch");
+        static_assert((returns_fit_control<Extras> && ...),
                       "fit: on_epoch, or a function of an epoch_report, must return nothing or a "
-                      "sotto::verdict, verdict::go_on or verdict::stop");
+                      "sotto::fit_control, fit_control::keep_going or fit_control::stop");
         static_assert(
             detail::measurable<Model> || !(evaluates<Extras> || ...),
             "evaluate: the model must be a predictor (forward, backward, predict, outputs, and "
@@ -178,12 +178,13 @@ public:
     /// parameters, the model's buffers, what optimizer and compressor remember, chance and the
     /// place in the data. Training then continues bit for bit as if it had not ended, if there are
     /// as many ranks as then. Another number of them keeps the sums of what ranks hold apart, see
-    /// detail::run_reader, and is refused where each has parameters of its own. All ranks call it.
+    /// detail::checkpoint_reader, and is refused if each has parameters of its own. All ranks call
+    /// it.
     ///
     /// A program that ends too early is simply started again: calls of `fit` are counted, those
     /// that were over when the checkpoint was written do nothing but evaluate, if asked to, and the
-    /// one that was under way goes on: what it had done counts, and where a verdict had ended it,
-    /// it stays ended. Nothing of callbacks is kept: each begins as in a new run.
+    /// one that was under way goes on: what it had done counts, and if a fit_control ended it, it
+    /// stays ended. Nothing of callbacks is kept: each begins as in a new run.
     ///
     /// While rank 0 reads the file once to check it, the others wait, for no longer than the
     /// transport's timeout: a disk must give the whole file in less.
@@ -200,15 +201,15 @@ public:
 
     /// The same, but where there is no checkpoint at all it does nothing, and its report says so.
     template <std::convertible_to<detail::checkpoint::disk> Files = detail::checkpoint::disk>
-    resume_report resume_if_there(const std::string& folder, resume_options options = {},
-                                  Files files = {}) {
+    resume_report try_resume(const std::string& folder, resume_options options = {},
+                             Files files = {}) {
         return restore(folder, false, options, files);
     }
 
     /// How good the model is now on these examples. Ranks that learn in step share them out, and
     /// all get the same answer, by the mean of their parameters, where these differ, and of their
     /// models' buffers; all must call it. Of another strategy each rank measures by itself, with
-    /// its own parameters and its own model's buffers, as evaluate_own does.
+    /// its own parameters and its own model's buffers, as evaluate_local does.
     template <class Data>
     evaluation evaluate(const Data& data) {
         static_assert(detail::measurable<Model>,
@@ -241,11 +242,12 @@ public:
     /// How good this rank's own parameters are, with its own model's buffers. No other rank has
     /// part in it.
     template <class Data>
-    evaluation evaluate_own(const Data& data) {
-        static_assert(detail::measurable<Model> && dataset<Data> && reads<Data>,
-                      "evaluate_own: the model and the data must be such that evaluate takes them");
+    evaluation evaluate_local(const Data& data) {
+        static_assert(
+            detail::measurable<Model> && dataset<Data> && reads<Data>,
+            "evaluate_local: the model and the data must be such that evaluate takes them");
         keeper_.require_whole_state();
-        return all_.evaluate_own(data);
+        return all_.evaluate_local(data);
     }
 
     /// Calls use(model, parameters, ranks) with what evaluate measures: the model has the buffers,
@@ -365,7 +367,7 @@ private:
             data.size(), share, options_.batch_size, chance_.of_order("order"), options_.shuffle,
             own ? detail::data::shard{} : detail::conducting::shard(state_),
             chance_.of_all("shards"));
-        const detail::run_keeper::training training(keeper_);
+        const detail::checkpoint_manager::training training(keeper_);
         const detail::conducting::fit_scope<state_type> scope(state_);
         driver_of<Data> driver(*this, data, sampler, own);
         return detail::run_fit(driver, at_, keeper_, sampler,
@@ -386,8 +388,8 @@ private:
                           std::int64_t rounds, double epoch) {
         const time_point loading = transport_.now();
         const auto looks = chance_.looks_of(at_.epoch, at_.source.own);
-        detail::task<Model> job{model_, batches_.read(data, sampler, at_.round, looks),
-                                std::ssize(sampler.batch(at_.round)), at_.step, epoch};
+        detail::round_input<Model> job{model_, batches_.read(data, sampler, at_.round, looks),
+                                       std::ssize(sampler.batch(at_.round)), at_.step, epoch};
         if (detail::conducting::looks_ahead(state_) && at_.round + 1 < rounds)
             job.next = batches_.read_ahead(data, sampler, at_.round, looks);
         const duration load = transport_.now() - loading;
@@ -419,7 +421,7 @@ private:
                       "and an optimizer that is not linear: there is nothing to resume from");
         resume_report report;
         if constexpr (saveable) {
-            detail::run_place found = at_.place();
+            detail::training_position found = at_.place();
             report = keeper_.restore(folder, required, options.on_damage, files, found);
             if (!report.found) return report;
             at_.step = found.step;
@@ -435,16 +437,16 @@ private:
     training_options options_;
     detail::large_vector<float> parameters_;
     state_type state_;
-    detail::run_chance<state_type> chance_;
+    detail::rng_streams<state_type> chance_;
     transport_ref together_;  // the ranks that train this model
     detail::model_buffers<Model> buffers_;
-    detail::learnt_by_all<Model, Strategy, state_type> all_;
+    detail::global_evaluator<Model, Strategy, state_type> all_;
     detail::batch_reader<typename Model::batch_type> batches_;
     std::optional<double> last_loss_;
     std::string description_;
     detail::run_position at_;
     detail::saved_run_of<Model, state_type, Strategy::synchronous> saved_;
-    detail::run_keeper keeper_;
+    detail::checkpoint_manager keeper_;
 };
 
 }  // namespace sotto

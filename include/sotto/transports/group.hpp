@@ -59,7 +59,7 @@ public:
     void withdraw() noexcept { parent_.withdraw(); }
     void fail(std::string_view cause, errc kind = errc::peer_failed) noexcept;
     [[noreturn]] void blame(int rank, const std::string& cause, errc code);
-    void at(peer_failure::occasion now) { parent_.at(now); }
+    void at(peer_failure::job_phase now) { parent_.at(now); }
     void reserve(std::int64_t count) { parent_.reserve(count); }
     time_point now() const { return parent_.now(); }
     void charge(work amount) { parent_.charge(amount); }

@@ -79,7 +79,7 @@ public:
 
     [[noreturn]] void blame(int rank, const std::string& cause, errc code);
 
-    void at(peer_failure::occasion now) noexcept { occasion_ = now; }
+    void at(peer_failure::job_phase now) noexcept { phase_ = now; }
 
     void reserve(std::int64_t count);
 
@@ -92,7 +92,7 @@ private:
 
     detail::local::mailbox& own() const noexcept;
 
-    static bool under_way(const transfer& t) noexcept;
+    static bool in_flight(const transfer& t) noexcept;
 
     void begin();
 
@@ -125,7 +125,7 @@ private:
     detail::in_process_hub* hub_;
     int rank_, size_;
     bool withdrawn_ = false;
-    peer_failure::occasion occasion_;
+    peer_failure::job_phase phase_;
     traffic traffic_;
     std::unique_ptr<transfers> transfers_;
 };

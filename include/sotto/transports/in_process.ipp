@@ -87,8 +87,8 @@ SOTTO_DECL request in_process::receive(int from, tag label, mutable_byte_view in
 SOTTO_DECL std::optional<completion> in_process::poll(request r) {
     begin();
     transfer& t = find(r);
-    if (under_way(t)) {
-        if (const auto leaver = hub_->left_for_ever(t); leaver && under_way(t)) lose(*leaver);
+    if (in_flight(t)) {
+        if (const auto leaver = hub_->left_for_ever(t); leaver && in_flight(t)) lose(*leaver);
         return std::nullopt;
     }
     return finish(t);
@@ -97,8 +97,8 @@ SOTTO_DECL std::optional<completion> in_process::poll(request r) {
 SOTTO_DECL completion in_process::wait(request r) {
     begin();
     transfer& t = find(r);
-    if (under_way(t)) {
-        const auto done = [&] { return !under_way(t); };
+    if (in_flight(t)) {
+        const auto done = [&] { return !in_flight(t); };
         const bool in_time =
             sleep(t.peer, [&] { return done() || hub_->failed() || hub_->left_for_ever(t); });
         if (!done()) {
@@ -115,8 +115,8 @@ SOTTO_DECL void in_process::await(std::uint64_t seen) {
     if (activity() != seen) return;
     if (hub_->has_leavers())
         for (const transfer* t = transfers_->used.oldest(); t; t = t->newer)
-            if (const auto leaver = hub_->left_for_ever(*t); leaver && under_way(*t)) lose(*leaver);
-    const transfer* const waited = transfers_->used.longest_waiting(under_way);
+            if (const auto leaver = hub_->left_for_ever(*t); leaver && in_flight(*t)) lose(*leaver);
+    const transfer* const waited = transfers_->used.longest_waiting(in_flight);
     if (!waited) {
         // A transfer completes before activity tells: who holds the mutex sees both or neither.
         const std::lock_guard lock(own().mutex);
@@ -148,7 +148,7 @@ SOTTO_DECL void in_process::withdraw() noexcept {
     if (!transfers_->owner.is_this())
         return;  // a child of fork(): other ranks are threads of the parent
     while (transfer* const t = transfers_->used.oldest()) {
-        if (under_way(*t)) hub_->cancel(*t);
+        if (in_flight(*t)) hub_->cancel(*t);
         retire(*t);
     }
 }
@@ -186,7 +186,7 @@ SOTTO_DECL void in_process::reserve(std::int64_t count) {
     }
 }
 
-SOTTO_DECL bool in_process::under_way(const transfer& t) noexcept {
+SOTTO_DECL bool in_process::in_flight(const transfer& t) noexcept {
     return t.reached.load(std::memory_order_acquire) == transfer::stage::posted;
 }
 
@@ -266,7 +266,7 @@ SOTTO_DECL void in_process::lose(int leaver) {
 SOTTO_DECL void in_process::raise() {
     withdraw();  // first: the caller's memory goes while the exception passes
     const auto& why = hub_->first_failure();
-    throw peer_failure(why.rank, why.cause, occasion_, why.code);
+    throw peer_failure(why.rank, why.cause, phase_, why.code);
 }
 
 SOTTO_DECL void in_process::misuse(const std::string& what) const {

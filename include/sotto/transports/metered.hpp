@@ -92,11 +92,11 @@ public:
         inner.blame(0, cause, code);
     }
     { detail::blame(*inner_, rank, cause, code); }
-    void at(peer_failure::occasion now) { inner_->at(now); }
+    void at(peer_failure::job_phase now) { inner_->at(now); }
     void reserve(std::int64_t count) {
         inner_->reserve(count);
-        if (static_cast<std::size_t>(count) > under_way_.size())
-            under_way_.resize(static_cast<std::size_t>(count));
+        if (static_cast<std::size_t>(count) > in_flight_.size())
+            in_flight_.resize(static_cast<std::size_t>(count));
     }
     time_point now() const { return inner_->now(); }
     void charge(work amount) { inner_->charge(amount); }
@@ -115,13 +115,13 @@ private:
     }
 
     request note(request made, transfer what) {
-        if (made.slot >= under_way_.size()) under_way_.resize(std::size_t{2} * made.slot + 16);
-        under_way_[made.slot] = what;
+        if (made.slot >= in_flight_.size()) in_flight_.resize(std::size_t{2} * made.slot + 16);
+        in_flight_[made.slot] = what;
         return made;
     }
 
     void count(request r, const completion& ended) noexcept {
-        const transfer& what = under_way_[r.slot];
+        const transfer& what = in_flight_[r.slot];
         const int peer = what.to == receives ? ended.source : what.to;
         traffic& t = counts_[static_cast<std::size_t>(peer) * static_cast<std::size_t>(channels_) +
                              static_cast<std::size_t>(what.channel)];
@@ -146,7 +146,7 @@ private:
     Inner* inner_;
     int channels_;
     std::vector<traffic> counts_;      // by peer, then by channel
-    std::vector<transfer> under_way_;  // by the slot of the request
+    std::vector<transfer> in_flight_;  // by the slot of the request
 };
 
 }  // namespace sotto

@@ -31,7 +31,7 @@ struct packet_loss {
 /// cannot be taken back: it stays lent until the operation is complete. Errors are exceptions.
 ///   packet              that came and was not received yet: its `source` and its `size`
 ///   packet_bytes_max()  of the longest packet
-///   may_lack_content    whether it carries messages from `without_content`
+///   may_lack_content    whether it carries messages from `size_only`
 ///   copies              whether `out` is free again when send returns
 ///   drains              whether all that was sent must be received before ranks end
 ///   send(to, kind, out)     starts; `out` is unchanged until it is complete. Nothing of it need
@@ -57,7 +57,7 @@ struct packet_loss {
 ///   end_job(why)        does not return: ends all ranks, and tells people why
 template <class L>
 concept packet_library = requires(L& l, const L& c, int to, packet_kind kind, byte_view out,
-                                  mutable_byte_view in, typename L::operation& under_way,
+                                  mutable_byte_view in, typename L::operation& in_flight,
                                   const typename L::packet& came, std::string_view why, work amount,
                                   duration waited, bool moves, time_point until,
                                   std::function<bool()> serve) {
@@ -73,7 +73,7 @@ concept packet_library = requires(L& l, const L& c, int to, packet_kind kind, by
     { l.send(to, kind, out) } -> std::same_as<typename L::operation>;
     { l.next(kind) } -> std::same_as<std::optional<typename L::packet>>;
     { l.receive(came, in) } -> std::same_as<typename L::operation>;
-    { l.complete(under_way) } -> std::same_as<bool>;
+    { l.complete(in_flight) } -> std::same_as<bool>;
     { l.advance() } -> std::same_as<bool>;
     { c.busy() } -> std::same_as<bool>;
     c.require_caller();

@@ -37,8 +37,8 @@ namespace sotto::detail::net {
 /// Nobody moves bytes but the thread that uses the transport, whenever it is inside of it. So a
 /// rank that hangs is known only once another one has waited for it until the deadline, and that a
 /// rank dies is the library's matter.
-///   wire    message_link's frames in packets of messages, membership's in the others; an empty
-///           packet ends either
+///   wire    framed_connection's frames in packets of messages, membership's in the others; an
+///           empty packet ends either
 ///   memory  a packet_options::budget for each other rank, 64 KiB, and 16 KiB for each of at most
 ///           16 packets under way
 template <packet_library Library>
@@ -91,7 +91,7 @@ public:
             connect(from);
         }
         const request made = message_exchange::request_of(exchange_.receive(from, label, in));
-        const message_link* const link = from >= 0 ? exchange_.link_to(from) : nullptr;
+        const framed_connection* const link = from >= 0 ? exchange_.link_to(from) : nullptr;
         if (link && link->has_output()) write(from);  // a message at its sender is asked for now
         return made;
     }
@@ -99,8 +99,8 @@ public:
     std::optional<completion> poll(request r) {
         begin();
         transfer& t = exchange_.find(r);
-        if (under_way(t)) move_now_and_then();
-        if (!under_way(t)) return finish(t);
+        if (in_flight(t)) move_now_and_then();
+        if (!in_flight(t)) return finish(t);
         require_possible(t);
         library_.asked_in_vain();
         return std::nullopt;
@@ -109,8 +109,8 @@ public:
     completion wait(request r) {
         begin();
         transfer& t = exchange_.find(r);
-        if (under_way(t))
-            block([&] { return !under_way(t); }, t.peer, [&] { return described(t); },
+        if (in_flight(t))
+            block([&] { return !in_flight(t); }, t.peer, [&] { return described(t); },
                   [&] { require_possible(t); });
         return finish(t);
     }
@@ -163,7 +163,7 @@ public:
                 decided, absent, [] { return std::string("a vote"); }, blame_leavers, true);
         if (among.completed > poll) return among.verdict;
         if (const int gone = members_->first_voteless(among); gone >= 0)
-            throw peer_failure(gone, "there is no vote of it", occasion_);
+            throw peer_failure(gone, "there is no vote of it", phase_);
         raise();
     }
 
@@ -195,7 +195,7 @@ public:
         members_.accuse(rank, cause, code);
         if (!members_->tolerates()) raise();
         if (rank == this->rank()) withdraw();
-        throw peer_failure(rank, cause, occasion_, code);
+        throw peer_failure(rank, cause, phase_, code);
     }
 
     /// See tolerant_transport.
@@ -209,7 +209,7 @@ public:
         return change;
     }
 
-    void at(peer_failure::occasion now) noexcept { occasion_ = now; }
+    void at(peer_failure::job_phase now) noexcept { phase_ = now; }
     void reserve(std::int64_t count) { exchange_.reserve(count); }
     time_point now() const noexcept { return library_.now(); }
     void charge(work amount) { library_.charge(amount); }
@@ -239,7 +239,7 @@ private:
 
     void require_here(int peer) const {
         if (peer >= 0 && peer < size() && !members_.is_here(peer))
-            throw peer_failure(peer, "it went", occasion_);
+            throw peer_failure(peer, "it went", phase_);
     }
 
     void connect(int peer) {
@@ -252,14 +252,14 @@ private:
                                  .may_lack_content = Library::may_lack_content});
     }
 
-    static bool under_way(const transfer& t) noexcept {
+    static bool in_flight(const transfer& t) noexcept {
         return t.reached == transfer::stage::posted;
     }
 
     completion finish(transfer& t) {
         if (t.reached == transfer::stage::lost) {
             exchange_.retire(t);
-            throw peer_failure(t.peer, "it went", occasion_);
+            throw peer_failure(t.peer, "it went", phase_);
         }
         if (t.reached == transfer::stage::too_long) {
             const std::string text = too_long(t, rank());
@@ -319,7 +319,8 @@ private:
     void write(int peer, stream& s) {
         if (withdrawn_)
             s.finish();
-        else if (message_link* const link = exchange_.link_to(peer); link && link->has_output())
+        else if (framed_connection* const link = exchange_.link_to(peer);
+                 link && link->has_output())
             s.write(link_end{link});
     }
 
@@ -422,7 +423,7 @@ private:
         members_.speak();
         withdraw();  // first: the caller's memory goes while the exception passes
         const auto why = members_->first_failure();
-        throw peer_failure(why->rank, why->cause, occasion_, why->code);
+        throw peer_failure(why->rank, why->cause, phase_, why->code);
     }
 
     // Ending
@@ -518,7 +519,7 @@ private:
     bool withdrawn_ = false;
     unwinding unwinding_;
     owner_process owner_;
-    peer_failure::occasion occasion_;
+    peer_failure::job_phase phase_;
     time_point moved_at_{};
     deadline ended_;  // for word of the rank that ended its messages last
     std::optional<deadline> ends_by_, late_ends_by_;  // after a failure

@@ -48,7 +48,7 @@ public:
     operation receive(const packet& came, mutable_byte_view in) noexcept;
     /// Nobody will receive it.
     void forget(const packet& came) noexcept { among_->release(came.at); }
-    bool complete(const operation& under_way) const noexcept;
+    bool complete(const operation& in_flight) const noexcept;
     bool advance() const noexcept { return false; }
     bool busy() const noexcept { return false; }
 
@@ -91,8 +91,8 @@ namespace sotto {
 /// words about who failed as between processes, in time that passes by what is computed and sent.
 ///
 /// All ranks are strands of the calling thread of which one runs at a time, so a seed fixes
-/// everything that happens: see virtual_time and strand. `charge` lets the time of a computation
-/// pass; what is computed without it takes none. Memory from `without_content` can be sent and
+/// everything that happens: see virtual_time and fiber. `charge` lets the time of a computation
+/// pass; what is computed without it takes none. Memory from `size_only` can be sent and
 /// received, and takes the time and the bytes of real memory.
 ///   wire    as packet_transport; a packet is up to simulated_options::packet bytes
 ///   cost    3 to 15 us a message, most where no cache holds the states of all ranks. Of 1,000

@@ -31,8 +31,8 @@ SOTTO_DECL library::operation library::receive(const packet& came, mutable_byte_
     return gone;
 }
 
-SOTTO_DECL bool library::complete(const operation& under_way) const noexcept {
-    return under_way <= now() || is_killed();
+SOTTO_DECL bool library::complete(const operation& in_flight) const noexcept {
+    return in_flight <= now() || is_killed();
 }
 
 SOTTO_DECL void library::asked_in_vain() {

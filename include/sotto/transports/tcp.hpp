@@ -21,7 +21,7 @@
 namespace sotto::detail::net {
 
 // Compiled mode does not include Boost.Asio here.
-class tcp_gathering;
+class tcp_rendezvous;
 class tcp_join;
 class tcp_rank;
 
@@ -37,7 +37,7 @@ namespace sotto {
 /// and hears of the others, over connections of its own. A rank that is killed is known to all
 /// others at once, one that hangs after tcp_options::dead_after; the others stay what they are and
 /// throw peer_failure, which names the first that failed.
-///   wire    see tcp_join for how ranks meet, message_link for messages, membership for the rest
+///   wire    tcp_join: how ranks meet; framed_connection: messages; membership: the rest
 ///   memory  for each other rank 64 KiB and what it sent before its receive: in blocks of powers of
 ///           two, so up to twice tcp_options::budget; 8 MiB of such blocks are kept
 ///   cost    a message of a few bytes takes two calls of the system at each end
@@ -77,7 +77,7 @@ public:
 
         tcp_options options_;
         std::unique_ptr<detail::net::tcp_join> joining_;
-        std::unique_ptr<detail::net::tcp_gathering> gathering_;  // in its place
+        std::unique_ptr<detail::net::tcp_rendezvous> gathering_;  // in its place
     };
 
     tcp(const tcp&) = delete;
@@ -121,7 +121,7 @@ public:
     void tolerate();
     std::optional<rank_change> next_change();
 
-    void at(peer_failure::occasion now) noexcept;
+    void at(peer_failure::job_phase now) noexcept;
     void reserve(std::int64_t count);
     time_point now() const noexcept { return std::chrono::steady_clock::now(); }
     void charge(work) const noexcept {}

@@ -8,7 +8,7 @@
 #include "sotto/core/config.hpp"
 #include "sotto/transports/detail/tcp/tcp_connections.hpp"
 #include "sotto/transports/detail/tcp/tcp_context.hpp"
-#include "sotto/transports/detail/tcp/tcp_gathering.hpp"
+#include "sotto/transports/detail/tcp/tcp_rendezvous.hpp"
 #include "sotto/transports/detail/tcp/tcp_join.hpp"
 #include "sotto/transports/detail/tcp/tcp_rank.hpp"
 
@@ -18,7 +18,7 @@ SOTTO_DECL tcp::meeting::meeting(const tcp_options& options) : options_(options)
     detail::net::require_possible(options);
     auto context = detail::net::open_context(options);
     if (options.elastic)
-        gathering_ = std::make_unique<detail::net::tcp_gathering>(std::move(context), options);
+        gathering_ = std::make_unique<detail::net::tcp_rendezvous>(std::move(context), options);
     else
         joining_ = std::make_unique<detail::net::tcp_join>(std::move(context), options);
 }
@@ -107,7 +107,7 @@ SOTTO_DECL std::optional<rank_change> tcp::next_change() {
     return does_->next_change();
 }
 
-SOTTO_DECL void tcp::at(peer_failure::occasion now) noexcept {
+SOTTO_DECL void tcp::at(peer_failure::job_phase now) noexcept {
     does_->at(now);
 }
 

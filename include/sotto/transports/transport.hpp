@@ -100,7 +100,7 @@ struct work {
 ///   blame(rank, cause, code)   optional: as fail, for what another rank, or this one, did. All
 ///                      ranks name that rank. Then throws peer_failure, for the rank that failed
 ///                      first. If the failure of a rank is tolerated, only that rank is gone
-///   at(peer_failure::occasion)       where the job stands, for messages
+///   at(peer_failure::job_phase)       where the job stands, for messages
 ///   reserve(n)         room for n transfers under way at once, taken now
 ///   now(), charge(w)   the transport's clock; w is computing that was, or on a simulated network
 ///                      is to be, done
@@ -113,7 +113,7 @@ struct work {
 template <class T>
 concept transport = requires(T& t, const T& c, int peer, tag label, byte_view out,
                              mutable_byte_view in, request r, std::uint64_t seen, bool vote,
-                             std::string_view cause, peer_failure::occasion where, work amount,
+                             std::string_view cause, peer_failure::job_phase where, work amount,
                              std::int64_t count) {
     { c.rank() } -> std::same_as<int>;
     { c.size() } -> std::same_as<int>;

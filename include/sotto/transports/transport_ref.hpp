@@ -44,7 +44,7 @@ public:
     void withdraw() const noexcept { calls_->withdraw(over_); }
     void fail(std::string_view cause, errc kind = errc::peer_failed) const noexcept;
     [[noreturn]] void blame(int rank, const std::string& cause, errc code) const;
-    void at(peer_failure::occasion where) const { calls_->at(over_, where); }
+    void at(peer_failure::job_phase where) const { calls_->at(over_, where); }
     void reserve(std::int64_t count) const { calls_->reserve(over_, count); }
     time_point now() const { return calls_->now(over_); }
     void charge(work amount) const { calls_->charge(over_, amount); }

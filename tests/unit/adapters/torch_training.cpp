@@ -224,7 +224,7 @@ TEST_CASE("a module begins with what was learnt before, its buffers too, whateve
     run_in_process(2, [&](in_process& transport) {
         torch_model model{torch_test::convolving(), {.input = {1, 6, 6}, .draw = draw}};
         const auto kind = architecture_of(model).identity();
-        model.begin_with(learnt);
+        model.load_parameters(learnt);
         CHECK(architecture_of(model).identity() == kind);
         trainer trainer{model, strategy, transport, {.batch_size = 8}};
         CHECK(std::ranges::equal(trainer.parameters(), learnt.parameters));
@@ -244,7 +244,7 @@ TEST_CASE("a module begins with what was learnt before, its buffers too, whateve
                                saved_model mine = learnt;
                                auto& values = of_buffers ? mine.buffers : mine.parameters;
                                if (transport.rank() == 1) values[0] += 1.0f;
-                               model.begin_with(mine);
+                               model.load_parameters(mine);
                                const trainer trainer{model, strategy, transport};
                            }),
             mismatch);
@@ -269,16 +269,16 @@ TEST_CASE("what a module cannot begin with changes nothing of it") {
     };
     saved_model other = own;
     other.kind.parameters = sotto::layout().add("conv.weight", {27});
-    CHECK_THROWS_AS(model.begin_with(other), mismatch);
+    CHECK_THROWS_AS(model.load_parameters(other), mismatch);
     unchanged();
     other = own;
     other.kind.buffers = {};
     other.buffers.clear();
-    CHECK_THROWS_AS(model.begin_with(other), mismatch);
+    CHECK_THROWS_AS(model.load_parameters(other), mismatch);
     unchanged();
     CHECK(torch_test::start_of(model) == start);
     net->head->bias.set_data(torch::ones({4}));
-    CHECK_THROWS_AS(model.begin_with(own), invalid_option);
+    CHECK_THROWS_AS(model.load_parameters(own), invalid_option);
     unchanged();
 }
 

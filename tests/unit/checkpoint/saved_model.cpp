@@ -19,7 +19,7 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
 #include "sotto/kernels/detail/quantise/half.hpp"
-#include "sotto/trainer/begun_from.hpp"
+#include "sotto/trainer/initialized_from.hpp"
 #include "support/folders.hpp"
 #include "support/saved_models.hpp"
 
@@ -202,7 +202,8 @@ TEST_CASE(
           std::string::npos);
 }
 
-TEST_CASE("begun_from: another program's file of a model with buffers -> both, by their names") {
+TEST_CASE(
+    "initialized_from: another program's file of a model with buffers -> both, by their names") {
     const scratch_folder folder("published_with_buffers");
     const auto own = folder.path() / "own.safetensors";
     const saved_model held = testing::make_file(own);
@@ -223,14 +224,14 @@ TEST_CASE("begun_from: another program's file of a model with buffers -> both, b
     other.add<std::int64_t>("num_batches_tracked", "I64", "", {4});
     put(saved.tensors(), saved.parameters, all);
     auto model = testing::normed();
-    const begun_from begun{testing::normed(), load_model(write(folder, other.bytes()))};
+    const initialized_from begun{testing::normed(), load_model(write(folder, other.bytes()))};
     std::vector<float> parameters(saved.parameters.size());
     begun.initialise(parameters, random_stream{1});
     CHECK(parameters == held.parameters);
-    begun_from copy = begun;
+    initialized_from copy = begun;
     CHECK(testing::copy_of(copy.buffers()) == held.buffers);
     // Ranks that read the one or the other begin with the same.
-    const begun_from same{testing::normed(), saved};
+    const initialized_from same{testing::normed(), saved};
     std::vector<std::string> identities;
     for (const auto* one : {&begun, &same})
         one->describe([&](const char* name, const auto& value) {

@@ -87,7 +87,7 @@ public:
                 };
                 const std::int64_t examples = g.empty() ? 0 : 1;
                 state.begin_epoch({.examples = examples, .batch_size = 1});
-                detail::task<testing::number_model> work{model, {0}, examples, step, 0.0};
+                detail::round_input<testing::number_model> work{model, {0}, examples, step, 0.0};
                 before = parameters;
                 state.round(work, parameters);
             }

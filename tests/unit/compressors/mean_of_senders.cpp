@@ -126,7 +126,7 @@ TEST_CASE("mean of senders: rounds by all_reduce -> the formula in double") {
                 for (std::size_t i = 0; i < n; ++i) g[i] = own[i];
             };
             state.begin_epoch({.examples = 1, .batch_size = 1});
-            detail::task<testing::number_model> job{model, {0}, 1, step, 0.0};
+            detail::round_input<testing::number_model> job{model, {0}, 1, step, 0.0};
             state.round(job, parameters);
         }
         ended[static_cast<std::size_t>(transport.rank())] = parameters;

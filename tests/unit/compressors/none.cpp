@@ -129,7 +129,7 @@ TEST_CASE("fp16: a sum of ranks beyond its range -> an error names 65504") {
                     auto state = all_reduce{sgd{}, compressor}.bind(model.layout(), transport);
                     std::vector<float> parameters(static_cast<std::size_t>(model.layout().size()));
                     state.begin_epoch({.examples = 1, .batch_size = 1});
-                    detail::task<testing::number_model> job{model, {0}, 1, 0, 0.0};
+                    detail::round_input<testing::number_model> job{model, {0}, 1, 0, 0.0};
                     state.round(job, parameters);
                 });
             } catch (const error& e) {

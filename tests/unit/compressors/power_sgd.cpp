@@ -318,8 +318,7 @@ TEST_CASE("all_reduce does the rounds that are done by hand, bit for bit with tw
          {testing::train(2, all_reduce{sgd{.learning_rate = 0.0625}, options, collectives::ring{}},
                          work),
           testing::train(
-              2,
-              all_reduce{sgd{.learning_rate = 0.0625}, options, collectives::all_gather{}},
+              2, all_reduce{sgd{.learning_rate = 0.0625}, options, collectives::all_gather{}},
               work)})
         for (std::size_t rank = 0; rank < 2; ++rank) CHECK(other[rank].same_state(found[rank]));
 
@@ -336,7 +335,7 @@ TEST_CASE("all_reduce does the rounds that are done by hand, bit for bit with tw
         auto strategy = all_reduce{sgd{.learning_rate = 1.0}, options}.bind(tensors, transport);
         floats moved(static_cast<std::size_t>(tensors.size()));
         strategy.begin_epoch({.examples = 1});
-        detail::task<testing::number_model> job{model, {0}, 1, 0, 0.0};
+        detail::round_input<testing::number_model> job{model, {0}, 1, 0, 0.0};
         const auto report = strategy.round(job, moved);
         if (transport.rank() != 0) return;
         parameters[0] = moved;
@@ -449,7 +448,7 @@ TEST_CASE("PowerSGD: start_after -> bytes of gradients, then of factors") {
         floats moved(static_cast<std::size_t>(tensors.size()));
         for (std::int64_t step = 0; step < 4; ++step) {
             strategy.begin_epoch({.examples = 1});
-            detail::task<testing::number_model> job{model, {0}, 1, step, 0.0};
+            detail::round_input<testing::number_model> job{model, {0}, 1, step, 0.0};
             const auto report = strategy.round(job, moved);
             CHECK(report.tensor_message_bytes[0] == (step < 2 ? 4 * 300 : 4 * 2 * (12 + 25)));
             CHECK(report.tensor_message_bytes[1] == 4 * 12);

@@ -90,7 +90,7 @@ mass exchanged(const Compressor& compressor, const std::vector<std::vector<float
         auto state = all_reduce{sgd{.learning_rate = 1.0}, compressor}.bind(tensors, transport);
         std::vector<float> parameters(gradients[0].size());
         state.begin_epoch({.examples = 1});
-        detail::task<testing::number_model> job{model, {0}, 1, 0, 0.0};
+        detail::round_input<testing::number_model> job{model, {0}, 1, 0, 0.0};
         state.round(job, parameters);
         found.moved[rank] = parameters;
         if constexpr (requires { state.compressor().memory().unsent(tensors[0]); })

@@ -82,8 +82,8 @@ const environment speaking_pmix{{"PMIX_RANK", "2"},
 TEST_CASE("without a launcher a process is one rank of one") {
     const sotto::detail::launch::detection found = detect_in({});
     const placement& place = found.place;
-    REQUIRE(found.remarks.size() == 1);
-    CHECK(found.remarks[0] ==
+    REQUIRE(found.diagnostics.size() == 1);
+    CHECK(found.diagnostics[0] ==
           "no launcher and no SOTTO_RANK says which rank this is: it trains alone, rank 0 of 1");
     CHECK(place.rank == 0);
     CHECK(place.size == 1);
@@ -164,7 +164,7 @@ TEST_CASE("a shell that Slurm started is one process, however many tasks there m
 TEST_CASE("srun that speaks PMI2 or PMIx still says where rank 0 is") {
     for (const environment& speaks : {environment{}, speaking_pmi2, speaking_pmix}) {
         const sotto::detail::launch::detection found = detect_in(together(srun_on_two, speaks));
-        CHECK(found.remarks.empty());
+        CHECK(found.diagnostics.empty());
         CHECK(found.place.launcher == "Slurm");
         CHECK(found.place.rank == 2);
         CHECK(found.place.size == 4);
@@ -256,8 +256,8 @@ TEST_CASE("the innermost launcher counts") {
     CHECK(detect_in(together(open_mpi, slurm)).place.launcher == "Open MPI");
     const sotto::detail::launch::detection both = detect_in(together(torchrun, open_mpi));
     CHECK(both.place.launcher == "torchrun");
-    REQUIRE(both.remarks.size() == 1);
-    CHECK(both.remarks[0] ==
+    REQUIRE(both.diagnostics.size() == 1);
+    CHECK(both.diagnostics[0] ==
           "torchrun says rank 5 of 8; Open MPI says rank 2 of 4, which is taken for what started "
           "the other");
 }

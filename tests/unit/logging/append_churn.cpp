@@ -47,7 +47,7 @@ TEST_CASE("what changed between trainings is added to a log, and read with the r
     const run_log read = read_json_lines(path);
     CHECK(read.steps == 1);
     CHECK(read.ended);
-    CHECK(read.remarks.empty());
+    CHECK(read.diagnostics.empty());
     REQUIRE(read.churns.size() == 2);
     CHECK(read.churns[0].to == "the same again");
     CHECK(read.churns[0].found.difference == 0.0625);

@@ -424,8 +424,8 @@ TEST_CASE("that no model can be published is told when it begins, changes and en
 TEST_CASE("a teacher that comes and goes does not fill the screen") {
     const std::string text = written([](progress_bar& bar) {
         bar.on_begin({.epochs = 1});
-        std::array<detail::teacher_standing, 1> standings{
-            detail::teacher_standing{.group = 1, .step = 0}};
+        std::array<detail::teacher_status, 1> standings{
+            detail::teacher_status{.group = 1, .step = 0}};
         for (std::int64_t s = 1; s <= 1000; ++s) {
             standings[0].why = s % 2 == 0 ? detail::left_out::worse : detail::left_out::no;
             bar.on_step(

@@ -136,11 +136,11 @@ TEST_CASE("a last line that was cut off is left out, and said, wherever it was c
     for (std::size_t cut = 1; cut < last.size(); ++cut) {
         const run_log log = parse(whole + last.substr(0, cut));
         CHECK(log.steps == 1);
-        REQUIRE(log.remarks.size() == 1);
-        CHECK(log.remarks[0].text ==
+        REQUIRE(log.diagnostics.size() == 1);
+        CHECK(log.diagnostics[0].text ==
               "the log ends inside line 3, after " + std::to_string(cut) + " bytes of it");
     }
-    CHECK(parse(whole + last).remarks.empty());
+    CHECK(parse(whole + last).diagnostics.empty());
     CHECK(parse(whole + last).steps == 2);
 }
 
@@ -231,7 +231,7 @@ TEST_CASE("events of later versions are left out; losses may be null") {
         parse(run_line + "{\"event\":\"weather\",\"rain\":[1,2]}\n" + step_line(1, "null"));
     CHECK(log.steps == 1);
     CHECK(log.points[0].losses == 0);
-    CHECK(log.remarks.empty());
+    CHECK(log.diagnostics.empty());
 }
 
 TEST_CASE("a checkpoint that could not be written is remembered, with the reason") {
@@ -244,9 +244,10 @@ TEST_CASE("a checkpoint that could not be written is remembered, with the reason
         log.on_checkpoint({.step = 7, .path = "run", .failure = "No space left on device"});
     }
     const run_log log = read_json_lines(file.path);
-    REQUIRE(log.remarks.size() == 1);
-    CHECK(log.remarks[0].step == 7);
-    CHECK(log.remarks[0].text == "the checkpoint 'run' was not written: No space left on device");
+    REQUIRE(log.diagnostics.size() == 1);
+    CHECK(log.diagnostics[0].step == 7);
+    CHECK(log.diagnostics[0].text ==
+          "the checkpoint 'run' was not written: No space left on device");
 }
 
 TEST_CASE("a log that is appended to keeps what was in it; text that is no UTF-8 can be written") {
@@ -295,7 +296,7 @@ TEST_CASE("a run that stops before its last epoch was evaluated is evaluated in 
         testing::number_model model;
         trainer trainer{model, all_reduce{}, transport, {.batch_size = 4}};
         const auto stop = [](const epoch_report& epoch) {
-            return epoch.epoch == 1 ? verdict::stop : verdict::go_on;
+            return epoch.epoch == 1 ? fit_control::stop : fit_control::keep_going;
         };
         json_lines log(file.path);
         run_recorder recorder;
@@ -317,9 +318,9 @@ TEST_CASE("lines that could not be written are a remark") {
     const run_log log =
         parse(run_line + step_line(1) +
               "{\"event\":\"skipped\",\"lines\":7,\"reason\":\"File too large\"}\n" + step_line(9));
-    REQUIRE(log.remarks.size() == 1);
-    CHECK(log.remarks[0].step == 1);
-    CHECK(log.remarks[0].text ==
+    REQUIRE(log.diagnostics.size() == 1);
+    CHECK(log.diagnostics[0].step == 1);
+    CHECK(log.diagnostics[0].text ==
           "7 lines of the log could not be written: File too large; bytes and seconds are "
           "estimates there");
     CHECK(log.steps == 9);  // the ninth stands for those that are not told

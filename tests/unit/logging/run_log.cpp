@@ -179,7 +179,7 @@ TEST_CASE("where a run was interrupted, what it did twice and with how many work
     log.add(step_of(1));
     log.end(1.0, false);
     log.begin(two_tensors(1));  // asked for more of the same
-    CHECK(log.remarks.empty());
+    CHECK(log.diagnostics.empty());
     for (std::int64_t step = 2; step <= 7; ++step) log.add(step_of(step));
     log.begin(two_tensors(5));
     run_log::start fewer = two_tensors(5);
@@ -190,16 +190,16 @@ TEST_CASE("where a run was interrupted, what it did twice and with how many work
     CHECK(log.fits == 5);
     CHECK(log.interruptions == 2);
     CHECK(log.changed_world);
-    REQUIRE(log.remarks.size() == 3);
-    const auto said = [&](std::size_t i) { return log.remarks[i].text; };
+    REQUIRE(log.diagnostics.size() == 3);
+    const auto said = [&](std::size_t i) { return log.diagnostics[i].text; };
     const std::string now = std::to_string(fewer.world_size - 2),
                       then = std::to_string(fewer.world_size);
-    CHECK(log.remarks[0].step == 7);
+    CHECK(log.diagnostics[0].step == 7);
     CHECK(said(0) == "was interrupted, and went on after step 5, 2 steps done twice");
     CHECK(said(1) ==
           "was interrupted, and went on after step 5, with " + then + " workers instead of " + now);
     CHECK(said(2) == "went on after step 5, with " + now + " workers instead of " + then);
-    for (const detail::run_remark& remark : log.remarks) CHECK_FALSE(remark.bad);
+    for (const detail::run_diagnostic& one : log.diagnostics) CHECK_FALSE(one.bad);
 }
 
 TEST_CASE("an epoch whose line is missing costs what its steps did") {
@@ -248,9 +248,9 @@ TEST_CASE("steps that are not in a log are counted, and said") {
     run_log log;
     log.begin(two_tensors(40));
     CHECK(log.steps_missing == 40);
-    REQUIRE(log.remarks.size() == 1);
-    CHECK(log.remarks[0].step == 0);
-    CHECK(log.remarks[0].text ==
+    REQUIRE(log.diagnostics.size() == 1);
+    CHECK(log.diagnostics[0].step == 0);
+    CHECK(log.diagnostics[0].text ==
           "the first 40 steps are not in this log; seconds and bytes are without them");
     log.add(step_of(41));
     log.end(1.0, false);
@@ -259,8 +259,8 @@ TEST_CASE("steps that are not in a log are counted, and said") {
     log.end(1.0, false);
     log.begin(two_tensors(42));  // between two calls of fit, one that this log was not given to
     CHECK(log.steps_missing == 41);
-    CHECK(log.remarks[1].step == 41);
-    CHECK(log.remarks[1].text ==
+    CHECK(log.diagnostics[1].step == 41);
+    CHECK(log.diagnostics[1].text ==
           "the next 1 step is not in this log; seconds and bytes are without them");
     log.begin(two_tensors(30));  // taken up again
     CHECK(log.steps_missing == 41);

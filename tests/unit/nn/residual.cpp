@@ -16,13 +16,13 @@
 #include "sotto/nn/layer.hpp"
 #include "sotto/nn/relu.hpp"
 #include "sotto/nn/tanh.hpp"
-#include "sotto/nn/detail/widen.hpp"
+#include "sotto/nn/detail/option_a_shortcut.hpp"
 #include "unit/nn/layer_check.hpp"
 
 namespace nn = sotto::nn;
 
 static_assert(nn::layer<nn::identity>);
-static_assert(nn::layer<sotto::detail::nn::widen>);
+static_assert(nn::layer<sotto::detail::nn::option_a_shortcut>);
 static_assert(nn::layer<nn::residual<nn::dense>>);
 // What the docblock warns of: braces around one residual copy it.
 static_assert(
@@ -36,9 +36,10 @@ TEST_CASE("the gradients of residual connections are their slopes") {
     nn_test::check_layer(nn::residual{nn::conv2d{.channels = 3, .stride = 2, .padding = 1},
                                       nn::conv2d{.channels = 3, .kernel = 1, .stride = 2}},
                          {2, 5, 6}, 2, 0.5f);
-    nn_test::check_layer(nn::residual{nn::conv2d{.channels = 4, .stride = 2, .padding = 1},
-                                      sotto::detail::nn::widen{.channels = 4, .stride = 2}},
-                         {2, 5, 6}, 2, 0.5f);
+    nn_test::check_layer(
+        nn::residual{nn::conv2d{.channels = 4, .stride = 2, .padding = 1},
+                     sotto::detail::nn::option_a_shortcut{.channels = 4, .stride = 2}},
+        {2, 5, 6}, 2, 0.5f);
     nn_test::check_layer(nn::chain{nn::residual{nn::identity{}}, nn::dense{.outputs = 2}},
                          {3, 1, 1}, 2, 0.5f);
     nn_test::check_layer(
@@ -75,18 +76,20 @@ TEST_CASE("a residual at zero weights passes its input through") {
     CHECK(std::equal(out.begin(), out.end(), in.begin(), in.end()));
 }
 
-TEST_CASE("widen keeps every stride-th pixel and adds channels of zeros") {
+TEST_CASE("option_a_shortcut keeps every stride-th pixel and adds channels of zeros") {
     nn::blueprint plan;
-    auto state = sotto::detail::nn::widen{.channels = 3, .stride = 2}.bind({1, 3, 4}, plan);
+    auto state =
+        sotto::detail::nn::option_a_shortcut{.channels = 3, .stride = 2}.bind({1, 3, 4}, plan);
     CHECK(state.output() == nn::shape{3, 2, 2});
     const nn_test::floats in{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     const auto out = state.forward(in, in);
     CHECK(nn_test::floats(out.begin(), out.end()) ==
           nn_test::floats{0, 2, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0});
-    nn_test::check_layer(sotto::detail::nn::widen{.channels = 5, .stride = 3}, {2, 7, 8}, 3, 0.5f);
-    nn_test::check_layer(sotto::detail::nn::widen{.channels = 3}, {2, 17, 2}, 2, 0.5f);
+    nn_test::check_layer(sotto::detail::nn::option_a_shortcut{.channels = 5, .stride = 3},
+                         {2, 7, 8}, 3, 0.5f);
+    nn_test::check_layer(sotto::detail::nn::option_a_shortcut{.channels = 3}, {2, 17, 2}, 2, 0.5f);
 
-    auto same = sotto::detail::nn::widen{.channels = 1}.bind({1, 3, 4}, plan);
+    auto same = sotto::detail::nn::option_a_shortcut{.channels = 1}.bind({1, 3, 4}, plan);
     CHECK(same.forward(in, in).data() == in.data());
 }
 
@@ -101,15 +104,18 @@ TEST_CASE("a residual names its layers' tensors first, then its shortcut's") {
                                             "batch_norm1.bias", "conv2.weight"});
 }
 
-TEST_CASE("residual refuses results that do not fit each other, widen to become narrower") {
+TEST_CASE(
+    "residual refuses results that do not fit each other, option_a_shortcut to become narrower") {
     nn::blueprint plan;
     CHECK_THROWS_WITH_AS((nn::residual{nn::dense{.outputs = 3}}.bind({4, 1, 1}, plan)),
                          "residual1: the layers put out 3 x 1 x 1, the shortcut 4 x 1 x 1; "
                          "expected the same shape",
                          sotto::invalid_option);
-    CHECK_THROWS_WITH_AS((sotto::detail::nn::widen{.channels = 1}.bind({2, 4, 4}, plan)),
-                         "widen: channels is 1; expected at least the input's, 2",
-                         sotto::invalid_option);
-    CHECK_THROWS_AS((sotto::detail::nn::widen{.channels = 2, .stride = 0}.bind({2, 4, 4}, plan)),
-                    sotto::invalid_option);
+    CHECK_THROWS_WITH_AS(
+        (sotto::detail::nn::option_a_shortcut{.channels = 1}.bind({2, 4, 4}, plan)),
+        "option_a_shortcut: channels is 1; expected at least the input's, 2",
+        sotto::invalid_option);
+    CHECK_THROWS_AS(
+        (sotto::detail::nn::option_a_shortcut{.channels = 2, .stride = 0}.bind({2, 4, 4}, plan)),
+        sotto::invalid_option);
 }

@@ -53,7 +53,7 @@ double metered_bytes(const Compressor& compressor, const layout& tensors, int wo
         for (int step = 0; step < rounds; ++step) {
             if (step + 1 == rounds) before = of_gradients();
             state.begin_epoch({.examples = 1, .batch_size = world});
-            detail::task<testing::number_model> job{model, {0}, 1, step, 1e6};
+            detail::round_input<testing::number_model> job{model, {0}, 1, step, 1e6};
             (void)state.round(job, parameters);
         }
         sent[static_cast<std::size_t>(through.rank())] = of_gradients() - before;

@@ -57,7 +57,7 @@ TEST_CASE("text from outside stays text") {
     run_log log = made_up(evil, 20, 1.0, 0.9);
     log.about.options.push_back({evil, evil});
     log.about.tensors[0].name = evil;
-    log.remarks.push_back({3, evil});
+    log.diagnostics.push_back({3, evil});
     const std::string text = page({log, made_up("b", 20, 0.1, 0.9)}, {.title = evil});
     CHECK(fault_of(text) == "");
     CHECK_FALSE(has(text, "<script"));
@@ -116,9 +116,9 @@ TEST_CASE("runs without anything to draw are reported nonetheless") {
     CHECK_FALSE(has(text, "inf"));
 }
 
-TEST_CASE("remarks, early ends and a link are in the report") {
+TEST_CASE("diagnostics, early ends and a link are in the report") {
     run_log log = made_up("run", 40, 0.05, 0.9);
-    log.remarks.push_back({12, "the checkpoint 'x' was not written: No space left on device"});
+    log.diagnostics.push_back({12, "the checkpoint 'x' was not written: No space left on device"});
     log.stopped_early = true;
     const std::string text =
         page({made_up("dense", 40, 1.0, 0.9), log},
@@ -220,7 +220,7 @@ TEST_CASE("a curve goes on where its run went on, and breaks where steps were do
 TEST_CASE("a run of which a part is not known is not set beside others") {
     run_log part = made_up("part", 40, 0.05, 0.9);
     part.steps_missing = 100;
-    part.remarks.push_back({0, "the first 100 steps are not in this log"});
+    part.diagnostics.push_back({0, "the first 100 steps are not in this log"});
     const run_log dense = made_up("dense", 40, 1.0, 0.9), dgc = made_up("dgc", 40, 0.01, 0.9);
     const std::string two = page({dense, part}), three = page({dense, dgc, part});
     CHECK(has(two, "part</span>: the first 100 steps are not in this log"));

@@ -199,7 +199,7 @@ TEST_CASE("training resumed from what visit shows and the parameters goes on bit
                                 std::int64_t to) {
             for (std::int64_t step = from; step < to; ++step) {
                 state.begin_epoch({.examples = 3, .batch_size = 3});
-                detail::task<number_model> job{model, batch, 3, step, 0.0};
+                detail::round_input<number_model> job{model, batch, 3, step, 0.0};
                 state.round(job, parameters);
             }
         };
@@ -234,11 +234,11 @@ TEST_CASE("a round that failed is as if it had never been, also for one without 
                 model.on_progress = [&](int announced) {
                     if (announced == failing_after) throw std::runtime_error("planned");
                 };
-                detail::task<number_model> failing{model, batch, 2, step, 0.0};
+                detail::round_input<number_model> failing{model, batch, 2, step, 0.0};
                 CHECK_THROWS_AS(state.round(failing, parameters), std::runtime_error);
             }
             model.on_progress = {};
-            detail::task<number_model> job{model, batch, examples, step, 0.0};
+            detail::round_input<number_model> job{model, batch, examples, step, 0.0};
             state.round(job, parameters);
             twin.round(job, expected);
             CHECK(parameters == expected);
@@ -258,7 +258,7 @@ TEST_CASE("sums that were taken before a message could not be read are forgotten
         auto expected = parameters;
         auto state = all_reduce{sgd{}, compressor}.bind(model.layout(), transport);
         auto twin = all_reduce{sgd{}}.bind(model.layout(), transport);
-        detail::task<number_model> job{model, batch, 2, 0, 0.0};
+        detail::round_input<number_model> job{model, batch, 2, 0, 0.0};
         for (int attempt = 0; attempt < 3; ++attempt) {
             fails = true;
             CHECK_THROWS_AS(state.round(job, parameters), std::runtime_error);
@@ -280,7 +280,7 @@ TEST_CASE("a round reports what it sent, apart for every tensor") {
             model.layout(), transport);
         state.begin_epoch({.examples = 4, .batch_size = 4});
         const std::vector<std::int64_t> batch{1, 2, 3, 4};
-        detail::task<number_model> job{model, batch, 4, 0, 0.0};
+        detail::round_input<number_model> job{model, batch, 4, 0, 0.0};
         const traffic before = transport.counters();
         const round_report report = state.round(job, parameters);
         CHECK(report.examples == 4);
@@ -310,16 +310,16 @@ TEST_CASE("every option is part of what ranks compare") {
           "strategy.compressor.selector.density = 0.25", "strategy.compressor.memory.mask = true",
           "strategy.compressor.schedule.epochs = 4", "strategy.compressor.clipping.scope = ",
           "strategy.compressor.message.dense_vectors = true",
-          "strategy.collective.way = ", "strategy.group_bytes = 16384"})
+          "strategy.collective.way = ", "strategy.bucket_bytes = 16384"})
         CHECK(text.find(line) != std::string::npos);
 }
 
 TEST_CASE("a negative size of groups is refused") {
     run_in_process(1, [](in_process& transport) {
         all_reduce strategy;
-        strategy.group_bytes = -1;
+        strategy.bucket_bytes = -1;
         CHECK_THROWS_WITH_AS(strategy.bind(testing::small_layout(), transport),
-                             "all_reduce: group_bytes is -1; it must be at least 0",
+                             "all_reduce: bucket_bytes is -1; it must be at least 0",
                              invalid_option);
     });
 }

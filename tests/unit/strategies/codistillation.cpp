@@ -53,7 +53,7 @@ std::filesystem::path models_of(const scratch_folder& folder, int group) {
 struct left {
     std::vector<float> parameters;
     std::vector<detail::taught_report> taught;
-    std::vector<detail::teacher_standing> teachers;
+    std::vector<detail::teacher_status> teachers;
     fit_report report;
     evaluation found;
 };
@@ -424,7 +424,7 @@ TEST_CASE("a group that begins anew removes its own earlier models, one that goe
         run_in_process(2, [&](auto& transport) {
             models::mlp model{784, 12, 10};
             trainer trainer{model, strategy, transport, {.batch_size = 10, .seed = 5}};
-            trainer.resume_if_there(saved.path());
+            trainer.try_resume(saved.path());
             trainer.fit(examples, steps{end}, checkpoints{saved.path()});
         });
     };
@@ -480,7 +480,7 @@ TEST_CASE("a group that has learnt other labels is never heard, whatever it says
             const bool is_first = transport.rank() == 0;
             trainer.fit(is_first ? right : wrong, steps{120}, [&](const step_report& step) {
                 if (weight == 0.0 || step.step <= 70) return;
-                const detail::teacher_standing& other = step.round.taught.standings[0];
+                const detail::teacher_status& other = step.round.taught.standings[0];
                 CHECK(step.round.taught.teachers == 0);
                 CHECK(other.why == detail::left_out::worse);
                 if (!is_first) claimed.push_back(other.label_loss);

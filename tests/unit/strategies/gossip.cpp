@@ -674,7 +674,7 @@ TEST_CASE_TEMPLATE("pairs that mix when they like keep the mean, whoever is slow
                                 all_reduce{plain()},
                                 transport,
                                 {.batch_size = work.batch_size, .seed = work.seed}};
-                trainer.fit(own_share{testing::own_examples(work, rank)}, work.length);
+                trainer.fit(local_data{testing::own_examples(work, rank)}, work.length);
                 expected.resize(trainer.parameters().size());
                 for (std::size_t i = 0; i < expected.size(); ++i)
                     expected[i] += double{trainer.parameters()[i]} / ranks;
@@ -800,7 +800,7 @@ TEST_CASE("an evaluation is of the mean, the same everywhere, and one's own is o
         trainer trainer{model, gossip{plain(0.5), quarters{}}, transport, {.batch_size = 1}};
         trainer.fit(numbered{3}, epochs{2});
         all[me] = trainer.evaluate(numbered{6}).loss;
-        own[me] = trainer.evaluate_own(numbered{6}).loss;
+        own[me] = trainer.evaluate_local(numbered{6}).loss;
         CHECK(own[me] == doctest::Approx(trainer.parameters()[0]));
     });
     CHECK(own[0] != own[1]);
@@ -821,7 +821,7 @@ TEST_CASE("ranks' own models are evaluated beside their mean where that is asked
                         CHECK(report.evaluated.has_value() == (report.epoch == 2));
                         if (report.evaluated) found[me] = *report.evaluated;
                     });
-        own[me] = trainer.evaluate_own(unseen).loss;
+        own[me] = trainer.evaluate_local(unseen).loss;
         const fit_report again = trainer.fit(numbered{3}, epochs{1}, evaluate_on{unseen});
         CHECK_FALSE(again.evaluated->own.has_value());
     });

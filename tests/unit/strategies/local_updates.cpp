@@ -19,7 +19,7 @@
 #include "sotto/optimizers/adamw.hpp"
 #include "sotto/optimizers/momentum_sgd.hpp"
 #include "sotto/strategies/gossip.hpp"
-#include "sotto/strategies/random_pairs.hpp"
+#include "sotto/strategies/noloco.hpp"
 #include "sotto/topologies/complete.hpp"
 #include "sotto/logging/run_recorder.hpp"
 #include "support/snapshot.hpp"
@@ -297,7 +297,7 @@ TEST_CASE("the meeting that ends fit counts in its bytes, its epoch's and its lo
         CHECK(recorder.log().total.bytes_sent == static_cast<double>(whole.total.bytes_sent));
 
         // Where a callback ends it no epoch is left to tell.
-        const auto stop = [](const epoch_report&) { return verdict::stop; };
+        const auto stop = [](const epoch_report&) { return fit_control::stop; };
         const fit_report stopped = trainer.fit(numbered{2}, epochs{3}, stop, recorder);
         CHECK(stopped.steps == 1);
         CHECK(stopped.total.bytes_sent == whole.total.bytes_sent);
@@ -340,7 +340,7 @@ TEST_CASE("what a compressor keeps of a way is sent later, and any strategy can 
 
 TEST_CASE("NoLoCo follows its recursion in pairs, and alone where ranks are odd") {
     constexpr int ranks = 5, H = 3, meetings = 6;
-    const random_pairs by{.momentum = 0.5, .rate = 0.7, .pull = 0.7, .seed = 4};
+    const noloco by{.momentum = 0.5, .rate = 0.7, .pull = 0.7, .seed = 4};
     const auto left =
         pull(local_updates{sgd{.learning_rate = 0.25}, by, {.every = H}}, ranks, meetings * H);
     auto pairs = topologies::random_matching{4}.bind(ranks);
@@ -368,7 +368,7 @@ TEST_CASE("NoLoCo follows its recursion in pairs, and alone where ranks are odd"
 }
 
 TEST_CASE("NoLoCo by messages of whole ways goes where it goes without") {
-    const random_pairs pairs{.seed = 4};
+    const noloco pairs{.seed = 4};
     const auto whole = pull(local_updates{sgd{.learning_rate = 0.25}, pairs, {.every = 3}}, 5, 18);
     const auto found = pull(
         local_updates{sgd{.learning_rate = 0.25}, compressed_pairs{fp16{}, pairs}, {.every = 3}}, 5,
@@ -381,7 +381,7 @@ TEST_CASE("NoLoCo by messages of whole ways goes where it goes without") {
 TEST_CASE("NoLoCo sends what a compressor leaves out in later meetings") {
     // Without a pull, and with all in one pair, ranks stay together and go by the mean of what was
     // sent: after enough meetings that is all that they have come.
-    const random_pairs pairs{.momentum = 0.0, .rate = 0.5, .pull = 1.0};
+    const noloco pairs{.momentum = 0.0, .rate = 0.5, .pull = 1.0};
     const error_feedback few{top_k{.density = 0.2}};
     const auto left =
         pull(local_updates{sgd{.learning_rate = 0.1}, compressed_pairs{few, pairs}, {.every = 3}},
@@ -467,15 +467,15 @@ TEST_CASE_TEMPLATE("local_updates: a meeting fails -> ranks are as after their l
 TEST_CASE("options that cannot be are refused by name") {
     CHECK_THROWS_WITH(train(1, local_updates{sgd{}, mean, {.every = 0}}),
                       "local_updates: every is 0; it must be at least 1");
-    CHECK_THROWS_WITH(train(1, local_updates{sgd{}, random_pairs{.momentum = 1.0}}),
-                      "random_pairs: momentum is 1; it must be at least 0 and below 1");
-    CHECK_THROWS_WITH(train(1, local_updates{sgd{}, random_pairs{.pull = -1.0}}),
-                      "random_pairs: pull is -1; it must be finite and at least 0");
+    CHECK_THROWS_WITH(train(1, local_updates{sgd{}, noloco{.momentum = 1.0}}),
+                      "noloco: momentum is 1; it must be at least 0 and below 1");
+    CHECK_THROWS_WITH(train(1, local_updates{sgd{}, noloco{.pull = -1.0}}),
+                      "noloco: pull is -1; it must be finite and at least 0");
     constexpr double infinity = std::numeric_limits<double>::infinity();
-    CHECK_THROWS_WITH(train(1, local_updates{sgd{}, random_pairs{.pull = infinity}}),
-                      "random_pairs: pull is inf; it must be finite and at least 0");
-    CHECK_THROWS_WITH(train(1, local_updates{sgd{}, random_pairs{.rate = infinity}}),
-                      "random_pairs: rate is inf; it must be finite and at least 0");
+    CHECK_THROWS_WITH(train(1, local_updates{sgd{}, noloco{.pull = infinity}}),
+                      "noloco: pull is inf; it must be finite and at least 0");
+    CHECK_THROWS_WITH(train(1, local_updates{sgd{}, noloco{.rate = infinity}}),
+                      "noloco: rate is inf; it must be finite and at least 0");
     CHECK_THROWS_WITH(train(1, local_updates{sgd{}, mean, {.from_epoch = -1.0}}),
                       "local_updates: from_epoch is -1; it must be finite and at least 0");
 }

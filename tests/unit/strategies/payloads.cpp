@@ -155,7 +155,7 @@ TEST_CASE("the report counts the bytes of all payloads") {
         auto state = all_reduce{plain(), part_by_part{}}.bind(tensors, transport);
         std::vector<float> parameters(static_cast<std::size_t>(tensors.size()));
         state.begin_epoch({.examples = 1});
-        detail::task<testing::number_model> job{model, {0}, 1, 0, 0.0};
+        detail::round_input<testing::number_model> job{model, {0}, 1, 0, 0.0};
         const auto report = state.round(job, parameters);
         CHECK(report.message_bytes == 4 * tensors.size());
     });
@@ -177,7 +177,7 @@ TEST_CASE("a round that fails between two payloads can be taken again by a rank 
         std::vector<float> parameters(static_cast<std::size_t>(tensors.size())), before;
         state.begin_epoch({.examples = 4});
         for (std::int64_t step = 0; step < 4; ++step) {
-            detail::task<testing::number_model> job{model, {step}, 1, step, 0.0};
+            detail::round_input<testing::number_model> job{model, {step}, 1, step, 0.0};
             before = parameters;
             fails = true;
             CHECK_THROWS_WITH(state.round(job, parameters), "planned");

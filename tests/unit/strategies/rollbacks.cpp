@@ -20,7 +20,7 @@
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/strategies/local_updates.hpp"
 #include "sotto/strategies/parameter_server.hpp"
-#include "sotto/strategies/random_pairs.hpp"
+#include "sotto/strategies/noloco.hpp"
 #include "sotto/strategies/codistillation/exchanges/transport_exchange.hpp"
 #include "sotto/topologies/lazy.hpp"
 #include "sotto/topologies/ring.hpp"
@@ -99,10 +99,10 @@ TEST_CASE("gossip: a step fails -> its mixing method is rolled back once") {
     });
 }
 
-TEST_CASE("random_pairs: a meeting fails -> its compressor is rolled back once") {
+TEST_CASE("noloco: a meeting fails -> its compressor is rolled back once") {
     rolls_back_once([](counts* of, int) {
         return local_updates{
-            sgd{}, compressed_pairs{counted_compressor{of, 2}, random_pairs{}}, {.every = 1}};
+            sgd{}, compressed_pairs{counted_compressor{of, 2}, noloco{}}, {.every = 1}};
     });
 }
 

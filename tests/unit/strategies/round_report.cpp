@@ -87,7 +87,7 @@ std::vector<seen_round> on_slow_links(const Strategy& strategy,
         trainer trainer{model, strategy, transport, {.batch_size = 4}};
         const int rank = transport.rank();
         const testing::numbered own{rank == 0 ? 8 : examples_of_last, 8 * rank};
-        trainer.fit(own_share{own}, steps{2}, keep_last{seen[static_cast<std::size_t>(rank)]});
+        trainer.fit(local_data{own}, steps{2}, keep_last{seen[static_cast<std::size_t>(rank)]});
     });
     return seen;
 }
@@ -178,7 +178,7 @@ TEST_CASE("what the model does while its gradients travel delays none of them") 
 
 TEST_CASE("tensors that travel together leave when the last of them is packed") {
     all_reduce two_by_two = each_alone;
-    two_by_two.group_bytes = 8000;
+    two_by_two.bucket_bytes = 8000;
     for (const seen_round& seen : on_slow_links(two_by_two)) {
         check_order(seen);
         const auto &first = seen.times[0], &second = seen.times[1], &third = seen.times[2];

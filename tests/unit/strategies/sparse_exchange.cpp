@@ -89,7 +89,7 @@ history rounds(const Strategy& strategy, std::int64_t n, int count,
                 if (step < count) std::ranges::copy(gradient_of(rank, step), g.begin());
             };
             state.begin_epoch({.examples = examples[rank], .batch_size = total});
-            detail::task<number_model> job{model, {0}, examples[rank], step, 10.0};
+            detail::round_input<number_model> job{model, {0}, examples[rank], step, 10.0};
             all.bytes_sent[rank] = state.round(job, parameters).bytes_sent;
         }
         all.parameters[rank] = parameters;
@@ -258,8 +258,8 @@ TEST_CASE("sparse_reduce_scatter: kept all -> the bits of gathering") {
                     rounds(all_reduce{plain, compressor,
                                       sparse_reduce_scatter{.kept = sparse_reduce_scatter::all}},
                            n, 4, shares);
-                const history gathered = rounds(
-                    all_reduce{plain, compressor, collectives::all_gather{}}, n, 4, shares);
+                const history gathered =
+                    rounds(all_reduce{plain, compressor, collectives::all_gather{}}, n, 4, shares);
                 CHECK(by_owners.parameters == gathered.parameters);
                 CHECK(by_owners.remembered == gathered.remembered);
             }
@@ -314,9 +314,8 @@ TEST_CASE("by default few ranks gather, and more than eight leave large tensors 
                   .parameters);
     }
     const auto few = sparsified{top_k{.density = 0.01}, residual{}};
-    CHECK(
-        rounds(all_reduce{plain, few}, n, 2, shares).parameters ==
-        rounds(all_reduce{plain, few, collectives::all_gather{}}, n, 2, shares).parameters);
+    CHECK(rounds(all_reduce{plain, few}, n, 2, shares).parameters ==
+          rounds(all_reduce{plain, few, collectives::all_gather{}}, n, 2, shares).parameters);
 }
 
 TEST_CASE("when the result has filled in, a dense sum is sent instead, of the same entries") {
@@ -359,7 +358,8 @@ TEST_CASE("a schedule passes from dense sums to entries, and nothing is lost on 
         for (std::int64_t step = 0; step < 6; ++step) {
             const auto round = [&](auto& state, std::vector<float>& parameters) {
                 state.begin_epoch({.examples = 1, .batch_size = 1});
-                detail::task<number_model> job{model, {0}, 1, step, static_cast<double>(step)};
+                detail::round_input<number_model> job{
+                    model, {0}, 1, step, static_cast<double>(step)};
                 return state.round(job, parameters).bytes_sent;
             };
             const std::int64_t sent = round(fitting, by_table);
@@ -387,7 +387,7 @@ TEST_CASE("a round that fails after sums came back is as if it had never been") 
         for (std::int64_t step = 0; step < 6; ++step) {
             const std::int64_t examples = step % 3 == 2 ? 0 : 2;
             const testing::snapshot before(state);
-            detail::task<number_model> job{model, batch, examples, step, 0.0};
+            detail::round_input<number_model> job{model, batch, examples, step, 0.0};
             fails = true;
             CHECK_THROWS_AS(state.round(job, parameters), std::runtime_error);
             CHECK(testing::snapshot(state) == before);
@@ -414,7 +414,7 @@ TEST_CASE("training resumed from a checkpoint's values goes on bit for bit") {
                                 std::int64_t to) {
             for (std::int64_t step = from; step < to; ++step) {
                 state.begin_epoch({.examples = 3, .batch_size = 3});
-                detail::task<number_model> job{model, batch, 3, step, 0.0};
+                detail::round_input<number_model> job{model, batch, 3, step, 0.0};
                 state.round(job, parameters);
             }
         };
@@ -443,7 +443,7 @@ TEST_CASE("with what waits at owners training reaches the minimum that it reache
             auto state = strategy.bind(model.layout(), t);
             for (std::int64_t step = 0; step < count; ++step) {
                 state.begin_epoch({.examples = 1, .batch_size = 1});
-                detail::task<number_model> job{model, {t.rank()}, 1, step, 10.0};
+                detail::round_input<number_model> job{model, {t.rank()}, 1, step, 10.0};
                 state.round(job, parameters);
             }
             if (t.rank() != 0) return;
@@ -476,7 +476,7 @@ TEST_CASE("a step takes no memory after the first, whichever way entries go") {
             const std::vector<std::int64_t> batch{t.rank()};
             state.begin_epoch({.examples = 10, .batch_size = 1});
             const auto round = [&](std::int64_t step) {
-                detail::task<number_model> job{model, batch, 1, step, 0.0};
+                detail::round_input<number_model> job{model, batch, 1, step, 0.0};
                 state.round(job, parameters);
             };
             round(0);

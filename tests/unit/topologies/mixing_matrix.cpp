@@ -18,7 +18,7 @@ TEST_CASE("a rank's own weight is what its links leave of 1, by row and by colum
     w.link(1, 0, 0.25).link(1, 2, 0.5).link(2, 0, 0.125);
     CHECK(w.own_weight(0) == 1.0);
     CHECK(w.own_weight(1) == 0.25);
-    CHECK(w.own_share(0) == 0.625);
+    CHECK(w.kept_share(0) == 0.625);
     CHECK(w.weight(1, 2) == 0.5);
     CHECK(w.weight(2, 1) == 0.0);
     CHECK(w.weight(1, 1) == 0.25);

@@ -18,7 +18,7 @@
 #include "sotto/strategies/all_reduce.hpp"
 #include "sotto/strategies/codistillation.hpp"
 #include "sotto/report/html_report.hpp"
-#include "sotto/logging/joined_ranks.hpp"
+#include "sotto/logging/merge_rank_logs.hpp"
 #include "sotto/logging/json_lines.hpp"
 #include "sotto/logging/read_json_lines.hpp"
 #include "sotto/logging/run_recorder.hpp"

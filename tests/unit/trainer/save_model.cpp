@@ -37,7 +37,7 @@
 #include "sotto/strategies/parameter_server.hpp"
 #include "sotto/strategies/codistillation/exchanges/transport_exchange.hpp"
 #include "sotto/topologies/ring.hpp"
-#include "sotto/trainer/begun_from.hpp"
+#include "sotto/trainer/initialized_from.hpp"
 #include "sotto/trainer/publish.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_in_process.hpp"
@@ -274,20 +274,20 @@ TEST_CASE("another model's layout is refused, and the first tensor named that di
     refuses(turned,
             "tensor 'dense2.bias': expected number 1 of shape [10], found number 6 of shape [10]");
     saved_model learnt = load_model(file, own);
-    CHECK_THROWS_WITH_AS((begun_from{models::mlp{784, 6, 10}, learnt}),
+    CHECK_THROWS_WITH_AS((initialized_from{models::mlp{784, 6, 10}, learnt}),
                          (begin + "tensor 'dense2.weight': expected number 3 of shape [10, 6], "
                                   "found number 5 of shape [10, 6]")
                              .c_str(),
                          mismatch);
     learnt.kind.buffers = {};
-    CHECK_THROWS_WITH_AS((begun_from{normed(), learnt}),
+    CHECK_THROWS_WITH_AS((initialized_from{normed(), learnt}),
                          (begin + "buffer 'batch_norm1.running_mean': expected number 1 of shape "
                                   "[6], found none")
                              .c_str(),
                          mismatch);
     learnt = load_model(file);
     learnt.parameters.pop_back();
-    CHECK_THROWS_AS((begun_from{normed(), learnt}), mismatch);
+    CHECK_THROWS_AS((initialized_from{normed(), learnt}), mismatch);
 }
 
 TEST_CASE("a file that was cut or changed anywhere is refused") {

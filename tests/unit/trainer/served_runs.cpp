@@ -29,7 +29,7 @@
 #include "sotto/logging/chrome_trace.hpp"
 #include "sotto/logging/detail/json_line_checks.hpp"
 #include "sotto/logging/detail/json_lines_reader.hpp"
-#include "sotto/logging/joined_ranks.hpp"
+#include "sotto/logging/merge_rank_logs.hpp"
 #include "sotto/logging/json_lines.hpp"
 #include "sotto/logging/progress_bar.hpp"
 #include "sotto/logging/read_json_lines.hpp"
@@ -38,7 +38,7 @@
 #include "sotto/report/detail/sections/report_servers.hpp"
 #include "sotto/report/detail/sections/report_timeline.hpp"
 #include "sotto/trainer/trainer.hpp"
-#include "sotto/transports/remarks.hpp"
+#include "sotto/transports/diagnostics.hpp"
 #include "sotto/transports/run_in_process.hpp"
 #include "sotto/transports/run_simulated.hpp"
 #include "support/folders.hpp"
@@ -233,7 +233,7 @@ TEST_CASE("a log is recorded as it would be read from its lines") {
         trainer.fit(examples, epochs{2}, lines, recorder);
         recorded[static_cast<std::size_t>(rank)] = recorder.log();
     });
-    const run_log read = read_json_lines_of_ranks(path), joined = joined_ranks(recorded);
+    const run_log read = read_json_lines_of_ranks(path), joined = merge_rank_logs(recorded);
     CHECK(read.name == "run");
     CHECK(read.servers == joined.servers);
     CHECK(read.timeline == joined.timeline);
@@ -438,7 +438,7 @@ TEST_CASE("the timeline draws every rank in the time in which all were at work")
                                   .clock = 100.0 + slow * s});
         log.end(100.0 * slow, false);
     }
-    const run_log run = joined_ranks(ranks);
+    const run_log run = merge_rank_logs(ranks);
     const sotto::detail::reporting::timeline_chart chart(run);
     CHECK_FALSE(chart.empty());
     CHECK(chart.length() == doctest::Approx(24.0));  // 24 steps of the fast one, 6 of the slow one
@@ -458,7 +458,7 @@ TEST_CASE("the timeline draws every rank in the time in which all were at work")
 
     // Clocks of machines that were started at other times: each since its own first step.
     for (detail::timed_step& s : ranks[1].timeline.steps) s.began += 1e6;
-    CHECK(sotto::detail::reporting::timeline_chart(joined_ranks(ranks)).length() ==
+    CHECK(sotto::detail::reporting::timeline_chart(merge_rank_logs(ranks)).length() ==
           doctest::Approx(24.0));
 }
 
@@ -571,7 +571,7 @@ TEST_CASE("dropped gradients are remarked at once, a worker's first, 10th and 10
     CHECK(dropped > 0);
     CHECK(!heard.all().empty());
     CHECK(heard.all().size() <= 4);  // of 40 gradients of each of two
-    for (const remark& r : heard.all())
+    for (const diagnostic& r : heard.all())
         CHECK(has(r.text, "came too late for its round and was dropped"));
 
     const testing::listener silence;  // on a simulated network nobody says a word

@@ -89,7 +89,7 @@ struct alone_with_a_server {
             return {(plan.examples + plan.batch_size - 1) / plan.batch_size, plan.stop != 0};
         }
         template <class Model>
-        round_report round(detail::task<Model>& job, std::span<float> parameters) {
+        round_report round(detail::round_input<Model>& job, std::span<float> parameters) {
             gradient.resize(parameters.size());
             return {.loss = job.model.gradient(parameters, job.batch, std::span(gradient),
                                                [](const tensor&) {}),
@@ -262,7 +262,7 @@ TEST_CASE("other data than those of the epoch that was left begin a new one, on 
         std::vector<double> at(2);
         with_trainer(2, all_reduce{},
                      [&](auto& trainer, int rank) {
-                         trainer.fit(own_share{numbered{20}}, steps{3});  // of 5
+                         trainer.fit(local_data{numbered{20}}, steps{3});  // of 5
                          again(trainer, rank, [&](const step_report& step) {
                              at[static_cast<std::size_t>(rank)] = step.epoch;
                          });
@@ -272,10 +272,10 @@ TEST_CASE("other data than those of the epoch that was left begin a new one, on 
         return at[0];
     };
     CHECK(position([](auto& trainer, int, auto keep) {
-              trainer.fit(own_share{numbered{20}}, steps{1}, keep);
+              trainer.fit(local_data{numbered{20}}, steps{1}, keep);
           }) == 0.6);
     CHECK(position([](auto& trainer, int rank, auto keep) {
-              trainer.fit(own_share{numbered{rank == 1 ? 21 : 20}}, steps{1}, keep);
+              trainer.fit(local_data{numbered{rank == 1 ? 21 : 20}}, steps{1}, keep);
           }) == 1.0);
     CHECK(position([](auto& trainer, int, auto keep) {
               trainer.fit(numbered{20}, steps{1}, keep);
@@ -385,7 +385,7 @@ TEST_CASE("evaluations come every so many epochs and after the last, also one th
         with_trainer(2, all_reduce{}, [&](auto& trainer, int rank) {
             const auto look = [&](const epoch_report& report) {
                 if (rank == 0 && report.evaluated) at.push_back(report.epoch);
-                return report.epoch == stop_after ? verdict::stop : verdict::go_on;
+                return report.epoch == stop_after ? fit_control::stop : fit_control::keep_going;
             };
             const auto report = trainer.fit(data, epochs{5}, evaluate_on{unseen, every}, look);
             if (rank == 0) whole = report;
@@ -481,7 +481,7 @@ TEST_CASE("a rank without data goes straight to finish, and serves until the oth
              {detail::training_length(steps{7}), detail::training_length(epochs{2})})
             reports[rank] = trainer.fit(data, length, evaluate_on{unseen});
         CHECK(trainer.state().finished == 2);
-        CHECK(trainer.fit(own_share{data}, steps{1}).steps == (rank == 2 ? 0 : 1));
+        CHECK(trainer.fit(local_data{data}, steps{1}).steps == (rank == 2 ? 0 : 1));
     });
     CHECK(reports[0].total.examples + reports[1].total.examples == 32);  // 4 of 20 read before
     CHECK(reports[2].steps == 0);
@@ -618,7 +618,7 @@ TEST_CASE("early_stop waits for its patience and forgets it at every improvement
         std::size_t done = 0;
         for (const double loss : losses) {
             ++done;
-            if (stop.on_epoch({.loss = loss}) == verdict::stop) break;
+            if (stop.on_epoch({.loss = loss}) == fit_control::stop) break;
         }
         return done;
     };
@@ -631,24 +631,28 @@ TEST_CASE("early_stop waits for its patience and forgets it at every improvement
           3);
     // An evaluation counts before the training loss.
     early_stop stop(options{.patience = 1});
-    CHECK(stop.on_epoch({.loss = 1, .evaluated = evaluation{.loss = 5}}) == verdict::go_on);
-    CHECK(stop.on_epoch({.loss = 9, .evaluated = evaluation{.loss = 4}}) == verdict::go_on);
-    CHECK(stop.on_epoch({.loss = 0, .evaluated = evaluation{.loss = 4}}) == verdict::stop);
+    CHECK(stop.on_epoch({.loss = 1, .evaluated = evaluation{.loss = 5}}) ==
+          fit_control::keep_going);
+    CHECK(stop.on_epoch({.loss = 9, .evaluated = evaluation{.loss = 4}}) ==
+          fit_control::keep_going);
+    CHECK(stop.on_epoch({.loss = 0, .evaluated = evaluation{.loss = 4}}) == fit_control::stop);
     // From the first evaluation on, epochs without one are not judged.
     early_stop every_other(options{.patience = 2});
-    CHECK(every_other.on_epoch({.loss = 0.1}) == verdict::go_on);
+    CHECK(every_other.on_epoch({.loss = 0.1}) == fit_control::keep_going);
     for (const double better : {5.0, 4.0, 3.0, 2.0}) {
         CHECK(every_other.on_epoch({.loss = 9, .evaluated = evaluation{.loss = better}}) ==
-              verdict::go_on);
-        CHECK(every_other.on_epoch({.loss = 0}) == verdict::go_on);
+              fit_control::keep_going);
+        CHECK(every_other.on_epoch({.loss = 0}) == fit_control::keep_going);
     }
-    CHECK(every_other.on_epoch({.loss = 0, .evaluated = evaluation{.loss = 6}}) == verdict::go_on);
-    CHECK(every_other.on_epoch({.loss = -1}) == verdict::go_on);
-    CHECK(every_other.on_epoch({.loss = 0, .evaluated = evaluation{.loss = 7}}) == verdict::stop);
+    CHECK(every_other.on_epoch({.loss = 0, .evaluated = evaluation{.loss = 6}}) ==
+          fit_control::keep_going);
+    CHECK(every_other.on_epoch({.loss = -1}) == fit_control::keep_going);
+    CHECK(every_other.on_epoch({.loss = 0, .evaluated = evaluation{.loss = 7}}) ==
+          fit_control::stop);
     // Another call of fit is judged by itself.
     stop.on_begin({});
-    CHECK(stop.on_epoch({.loss = 100}) == verdict::go_on);
-    CHECK(stop.on_epoch({.loss = 100}) == verdict::stop);
+    CHECK(stop.on_epoch({.loss = 100}) == fit_control::keep_going);
+    CHECK(stop.on_epoch({.loss = 100}) == fit_control::stop);
     // What never was a number never improves.
     CHECK(epochs_of(early_stop(options{.patience = 2}), {std::nan(""), std::nan("")}) == 2);
 }

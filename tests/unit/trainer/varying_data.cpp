@@ -110,7 +110,7 @@ TEST_CASE("examples that are a rank's own look different from another rank's") {
     run_in_process(2, [&](in_process& transport) {
         number_model model;
         trainer trainer{model, all_reduce{sgd{}}, transport, {.batch_size = 4}};
-        trainer.fit(own_share{varying{numbered{12}, &seen}}, epochs{1});
+        trainer.fit(local_data{varying{numbered{12}, &seen}}, epochs{1});
     });
     CHECK(seen.looks.size() == 24);
     const std::set<std::pair<std::int64_t, std::uint64_t>> different(seen.looks.begin(),

@@ -38,7 +38,7 @@ public:
     bool agree(bool vote) { return inner_->agree(vote); }
     void withdraw() noexcept { inner_->withdraw(); }
     void fail(std::string_view cause) noexcept { inner_->fail(cause); }
-    void at(peer_failure::occasion now) { inner_->at(now); }
+    void at(peer_failure::job_phase now) { inner_->at(now); }
     void reserve(std::int64_t count) { inner_->reserve(count); }
     time_point now() const { return inner_->now(); }
     void charge(work amount) { inner_->charge(amount); }

@@ -49,7 +49,7 @@ TEST_CASE("a rank that is not of the hub, and a vote among others, are refused")
                          invalid_option);
 }
 
-TEST_CASE("a deadline names the rank waited for, the one who waited and the occasion") {
+TEST_CASE("a deadline names the rank waited for, the one who waited and the job_phase") {
     std::atomic<bool> noticed = false;
     try {
         run_in_process(2, {.timeout = 20ms}, [&](in_process& t) {

@@ -15,7 +15,7 @@
 
 #include "sotto/collectives/all_reduce.hpp"
 #include "sotto/collectives/detail/operation.hpp"
-#include "sotto/core/contentless.hpp"
+#include "sotto/core/size_only.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/run_simulated.hpp"
 
@@ -132,7 +132,7 @@ TEST_CASE("messages without content cost what others do, and touch no memory") {
         duration whole{};
         const detail::simulated_run run = run_simulated(4, {.dead_after = {}}, [&](simulated& t) {
             std::vector<float> memory(real ? 1'000'000 : 0);
-            const auto values = real ? std::span<float>(memory) : without_content(1'000'000);
+            const auto values = real ? std::span<float>(memory) : size_only(1'000'000);
             detail::collectives::all_reduce sum(t, 1'000'000, detail::collectives::algorithm::ring);
             const time_point start = t.now();
             sum.start(values, {1, 0, 0});

@@ -663,7 +663,7 @@ TEST_CASE("join: secrets differ -> both say so at the first refusal, once") {
         CHECK_THROWS_AS(first.join(), error);
         follower.join();
         std::array<std::string, 2> said;
-        for (const remark& r : heard.all()) {
+        for (const diagnostic& r : heard.all()) {
             CAPTURE(r.text);
             CHECK(said[static_cast<std::size_t>(r.rank)].empty());
             said[static_cast<std::size_t>(r.rank)] = r.text;

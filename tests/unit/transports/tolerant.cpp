@@ -281,7 +281,7 @@ struct without_blame {
     bool agree(bool);
     void withdraw() noexcept;
     void fail(std::string_view) noexcept;
-    void at(peer_failure::occasion);
+    void at(peer_failure::job_phase);
     void reserve(std::int64_t);
     time_point now() const;
     void charge(work);

@@ -14,7 +14,7 @@
 #include "sotto/adapters/detail/torch_memory.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/core/layout.hpp"
-#include "sotto/transports/detail/simulated/strand.hpp"
+#include "sotto/transports/detail/simulated/fiber.hpp"
 
 namespace sotto::detail {
 
@@ -46,7 +46,7 @@ public:
         const torch_memory::loan there = memory_.lend(out);
         const attached views{*this};
         // A thread may not be in autograd twice, so that ranks of one thread announce afterwards.
-        const bool afterwards = simulation::strand::is_here();
+        const bool afterwards = simulation::fiber::is_here();
         ready_.clear();
         const auto tell = [&](std::size_t index) {
             on_ready(tensors[static_cast<std::int64_t>(index)]);

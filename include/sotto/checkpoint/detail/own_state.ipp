@@ -15,6 +15,7 @@
 #include "sotto/checkpoint/detail/file_writer.hpp"
 #include "sotto/checkpoint/detail/folder_owner.hpp"
 #include "sotto/checkpoint/detail/format_header.hpp"
+#include "sotto/checkpoint/detail/former_names.hpp"
 #include "sotto/checkpoint/detail/saved_fields.hpp"
 #include "sotto/core/config.hpp"
 #include "sotto/core/errors.hpp"
@@ -39,7 +40,7 @@ SOTTO_DECL std::int64_t own_state::require_ours(const file_reader& file) const {
         return found ? *found : "nothing";
     };
     require_same(file, "format", named("format"), format);
-    require_same(file, "configuration", named("configuration"), configuration_);
+    require_same(file, "configuration", with_current_names(named("configuration")), configuration_);
     const auto step = step_of(file.path().filename().string());
     require_same(file, "step", named("step"), std::to_string(*step));
     return *step;

@@ -35,7 +35,7 @@ constexpr bool goes_around_ring(std::int64_t bytes_max, route way = route::autom
 ///           was complete
 class all_gather_v {
 public:
-    /// `has_content`: else blocks are only sizes, as `without_content` makes them.
+    /// `has_content`: else blocks are only sizes, as `size_only` makes them.
     all_gather_v(transport_ref through, std::int64_t bytes_max, route way = route::automatic,
                  bool has_content = true);
 

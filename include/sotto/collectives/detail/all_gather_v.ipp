@@ -8,7 +8,7 @@
 #include <string>
 
 #include "sotto/core/config.hpp"
-#include "sotto/core/contentless.hpp"
+#include "sotto/core/size_only.hpp"
 #include "sotto/core/errors.hpp"
 
 namespace sotto::detail::collectives {
@@ -28,7 +28,7 @@ SOTTO_DECL all_gather_v::all_gather_v(transport_ref through, std::int64_t bytes_
     for (int hop = 1; hop < world_; ++hop) {
         block& b = block_behind(hop);
         if (has_content) b.memory.resize(room);
-        b.room = has_content ? mutable_byte_view(b.memory) : without_content<std::byte>(room);
+        b.room = has_content ? mutable_byte_view(b.memory) : size_only<std::byte>(room);
     }
     const bool around = goes_around_ring(bytes_max, way);
     const int streams = around ? (std::min)(world_ - 1, 1) : world_ - 1;

@@ -4,7 +4,7 @@
 
 #include "sotto/collectives/detail/refuse_mixing.hpp"
 #include "sotto/core/config.hpp"
-#include "sotto/core/contentless.hpp"
+#include "sotto/core/size_only.hpp"
 #include "sotto/core/detail/memory/finite.hpp"
 #include "sotto/kernels/detail/simd/reductions.hpp"
 
@@ -98,7 +98,7 @@ SOTTO_DECL std::size_t neighbour_exchange::slot(std::int64_t segment,
 SOTTO_DECL std::span<float> neighbour_exchange::arrival(std::int64_t segment,
                                                         std::size_t index) noexcept {
     const auto size = static_cast<std::size_t>(end_of(segment) - begin_of(segment));
-    if (!has_content(values_)) return without_content<float>(size);
+    if (!has_content(values_)) return size_only<float>(size);
     const auto room = static_cast<std::size_t>((std::min)(segment_, size_max_));
     return {arriving_.data() + slot(segment, index) * room, size};
 }

@@ -10,7 +10,7 @@
 #include "sotto/collectives/detail/flight.hpp"
 #include "sotto/collectives/detail/plan.hpp"
 #include "sotto/core/bytes.hpp"
-#include "sotto/core/contentless.hpp"
+#include "sotto/core/size_only.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/kernels/detail/simd/uninitialised.hpp"
 #include "sotto/transports/transport.hpp"
@@ -29,7 +29,7 @@ namespace sotto::detail::collectives {
 ///           ones are not sent
 ///   cost    scratch of 4 segments of floats if the plan adds, and 4 of halves if the format is
 ///           one; the values pass through memory once when they are sent and once when they arrive
-///   work    charges 12 bytes of memory a value that is added. Values `without_content` are neither
+///   work    charges 12 bytes of memory a value that is added. Values `size_only` are neither
 ///           read nor written
 ///   errors  start throws invalid_option: more values than were bound; std::logic_error: started
 ///           before it was complete. advance throws mismatch: another rank has another number of

@@ -13,7 +13,7 @@
 #include "sotto/collectives/detail/flight.hpp"
 #include "sotto/collectives/detail/plan.hpp"
 #include "sotto/core/bytes.hpp"
-#include "sotto/core/contentless.hpp"
+#include "sotto/core/size_only.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/kernels/detail/simd/arithmetic.hpp"
 #include "sotto/kernels/detail/simd/uninitialised.hpp"
@@ -229,7 +229,7 @@ byte_view planned<Plan, Value>::packed(range part) {
 
 template <plan Plan, class Value>
 mutable_byte_view planned<Plan, Value>::nothing(range part) const {
-    return without_content<std::byte>(static_cast<std::size_t>(wire_bytes(part)));
+    return size_only<std::byte>(static_cast<std::size_t>(wire_bytes(part)));
 }
 
 template <plan Plan, class Value>

@@ -9,7 +9,7 @@
 
 #include "sotto/core/config.hpp"
 #include "sotto/core/detail/memory/finite.hpp"
-#include "sotto/wire/detail/blocks/saturated.hpp"
+#include "sotto/wire/detail/blocks/clamp_to_format.hpp"
 
 namespace sotto::detail::collectives {
 
@@ -51,7 +51,7 @@ SOTTO_DECL void reselection::divide(std::uint32_t place, float sum, bool keeps,
                                     wire::value_format format) {
     float rest = sum;
     if (keeps) {
-        const float value = wire::saturated(format, sum);
+        const float value = wire::clamp_to_format(format, sum);
         kept_places_.push_back(place);
         kept_values_.push_back(value);
         if (format == wire::value_format::fp32) return;

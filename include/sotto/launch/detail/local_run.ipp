@@ -185,7 +185,7 @@ SOTTO_DECL std::optional<int> local_run::next_signal() noexcept {
         if (*told != SIGTSTP) return told;
         group_.halt();
         ::raise(SIGSTOP);
-        group_.go_on();
+        group_.resume();
     }
     return std::nullopt;
 }

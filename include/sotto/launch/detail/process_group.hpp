@@ -68,9 +68,9 @@ public:
     /// To the group, and to those programs that have left it.
     void signal(int number) noexcept;
 
-    /// Halts all of them until `go_on`, but not the leader: it must see the end of this process.
+    /// Halts all of them until `resume`, but not the leader: it must see the end of this process.
     void halt() noexcept;
-    void go_on() noexcept { signal(SIGCONT); }
+    void resume() noexcept { signal(SIGCONT); }
 
     /// Kills all, and returns when none is left.
     void end() noexcept;

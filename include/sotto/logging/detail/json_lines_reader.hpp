@@ -56,7 +56,7 @@ private:
     taught_report taught_of(const json& line);
 
     /// Of the teacher that comes next: they are in the order of their groups.
-    teacher_standing standing_of(const json& each);
+    teacher_status standing_of(const json& each);
 
     topologies::mixing_graph graph_of(const json& line);
 
@@ -84,7 +84,7 @@ private:
 
     run_log log_;
     std::vector<std::int64_t> tensor_bytes_;
-    std::vector<teacher_standing> standings_;
+    std::vector<teacher_status> standings_;
     struct {
         std::int64_t bytes = 0, skipped = 0;  // so far, and models left out
         std::string problem{};                // of the last attempt

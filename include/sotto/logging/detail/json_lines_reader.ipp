@@ -35,9 +35,9 @@ SOTTO_DECL void json_lines_reader::line(std::string_view text) {
 
 SOTTO_DECL void json_lines_reader::cut_line(std::size_t length) {
     next_line();
-    log_.remarks.push_back({log_.last_step, "the log ends inside line " + std::to_string(lines()) +
-                                                ", after " + std::to_string(length) +
-                                                " bytes of it"});
+    log_.diagnostics.push_back({log_.last_step, "the log ends inside line " +
+                                                    std::to_string(lines()) + ", after " +
+                                                    std::to_string(length) + " bytes of it"});
 }
 
 SOTTO_DECL void json_lines_reader::run(const json& line) {
@@ -199,13 +199,13 @@ SOTTO_DECL taught_report json_lines_reader::taught_of(const json& line) {
     return found;
 }
 
-SOTTO_DECL teacher_standing json_lines_reader::standing_of(const json& each) {
+SOTTO_DECL teacher_status json_lines_reader::standing_of(const json& each) {
     if (!each.is_object()) refuse_member("standings[]", "an object", each);
     if (standings_.size() == detail::teachers_max)
         refuse("at most " + std::to_string(detail::teachers_max) + " standings", "more");
     const std::int64_t least = standings_.empty() ? 0 : standings_.back().group + 1;
-    teacher_standing found{.group = static_cast<int>(count(each, "group", least, 1 << 24)),
-                           .why = left_out::no};
+    teacher_status found{.group = static_cast<int>(count(each, "group", least, 1 << 24)),
+                         .why = left_out::no};
     if (each.contains("step")) found.step = count(each, "step");
     if (each.contains("why")) {
         const std::string& why = text_of(each, "why");
@@ -293,7 +293,7 @@ SOTTO_DECL void json_lines_reader::checkpoint(const json& line) {
     const std::int64_t at = count(line, "step");
     const std::string& path = text_of(line, "path");
     if (!line.contains("failure")) return;
-    log_.remarks.push_back(
+    log_.diagnostics.push_back(
         {at, "the checkpoint '" + path + "' was not written: " + text_of(line, "failure")});
 }
 
@@ -328,7 +328,7 @@ SOTTO_DECL void json_lines_reader::end(const json& line) {
 
 SOTTO_DECL void json_lines_reader::skipped(const json& line) {
     const std::int64_t lines = count(line, "lines", 1);
-    log_.remarks.push_back(
+    log_.diagnostics.push_back(
         {log_.last_step, std::to_string(lines) + " lines of the log could not be written: " +
                              text_of(line, "reason") + "; bytes and seconds are estimates there"});
     log_.leave_hole();

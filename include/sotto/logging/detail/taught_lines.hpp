@@ -9,7 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "sotto/strategies/detail/codistillation/teacher_standing.hpp"
+#include "sotto/strategies/detail/codistillation/teacher_status.hpp"
 #include "sotto/strategies/round_report.hpp"
 
 namespace sotto::detail {

@@ -45,7 +45,7 @@ SOTTO_DECL nlohmann::ordered_json taught_writer::fields_of(const taught_report& 
     auto standings = nlohmann::ordered_json::array();
     written_.resize((std::min)(round.standings.size(), teachers_max));
     for (std::size_t i = 0; i < written_.size(); ++i) {
-        const teacher_standing& standing = round.standings[i];
+        const teacher_status& standing = round.standings[i];
         nlohmann::ordered_json one{{"group", standing.group}};
         if (standing.step >= 0) one["step"] = standing.step;
         if (standing.why != left_out::no) one["why"] = name_of(standing.why);

@@ -11,7 +11,7 @@
 
 #include "sotto/core/detail/memory/finite.hpp"
 #include "sotto/logging/detail/published_record.hpp"
-#include "sotto/strategies/detail/codistillation/teacher_standing.hpp"
+#include "sotto/strategies/detail/codistillation/teacher_status.hpp"
 #include "sotto/strategies/round_report.hpp"
 
 namespace sotto::detail {
@@ -106,7 +106,7 @@ private:
 
     teacher_record& record_of(int group, std::size_t likely);
 
-    static void count(teacher_record& teacher, const teacher_standing& standing, std::int64_t first,
+    static void count(teacher_record& teacher, const teacher_status& standing, std::int64_t first,
                       std::int64_t step);
 
     std::vector<teacher_record> teachers_;

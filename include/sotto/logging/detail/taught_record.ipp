@@ -32,7 +32,7 @@ SOTTO_DECL void taught_record::add(std::int64_t step, const taught_report& round
         last_ = step;
     }
     for (std::size_t i = 0; i < round.standings.size(); ++i) {
-        const teacher_standing& standing = round.standings[i];
+        const teacher_status& standing = round.standings[i];
         teacher_record& teacher = record_of(standing.group, i);
         if (standing.step >= 0) teacher.newest = standing.step;
         if (is_finite(standing.label_loss)) teacher.label_loss = standing.label_loss;
@@ -45,7 +45,7 @@ SOTTO_DECL void taught_record::add(std::int64_t step, const taught_report& round
 SOTTO_DECL bool taught_record::is_lesson(const taught_report& round) const noexcept {
     if (round.teachers > 0) return true;
     bool is_there = lessons_ > 0;
-    for (const teacher_standing& standing : round.standings) {
+    for (const teacher_status& standing : round.standings) {
         if (standing.why == left_out::no) return false;  // and yet not heard: without weight
         is_there |= standing.why != left_out::absent;
     }
@@ -61,7 +61,7 @@ SOTTO_DECL teacher_record& taught_record::record_of(int group, std::size_t likel
     return *teachers_.insert(at, {.group = group, .place = teachers_.size()});
 }
 
-SOTTO_DECL void taught_record::count(teacher_record& teacher, const teacher_standing& standing,
+SOTTO_DECL void taught_record::count(teacher_record& teacher, const teacher_status& standing,
                                      std::int64_t first, std::int64_t step) {
     const std::int64_t times = step - first + 1;
     if (standing.why == left_out::not_its_turn) return;

@@ -9,7 +9,7 @@
 
 #include "sotto/core/config.hpp"
 #include "sotto/logging/detail/report_text.hpp"
-#include "sotto/strategies/detail/codistillation/teacher_standing.hpp"
+#include "sotto/strategies/detail/codistillation/teacher_status.hpp"
 
 namespace sotto::detail {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sotto/kernels/detail/nn/shifted_planes.hpp"
-#include "sotto/nn/detail/bordered.hpp"
+#include "sotto/nn/detail/zero_padded.hpp"
 #include "sotto/nn/detail/buffer.hpp"
 #include "sotto/nn/shape.hpp"
 
@@ -50,7 +50,7 @@ private:
                                       std::int64_t images);
 
     sliding sliding_;
-    bordered bordered_;
+    zero_padded padded_;
     std::vector<std::int32_t> shifts_;
     std::vector<std::int32_t> places_;
     buffer<> copies_;
@@ -82,7 +82,7 @@ private:
     void spread(const float* from, float* image, std::int64_t part) const;
 
     sliding sliding_;
-    bordered bordered_;
+    zero_padded padded_;
     std::int64_t height_ = 0;  // of the pixels of one part
     std::int64_t width_ = 0;
     std::int64_t row_ = 0;                 // width_ in whole octets

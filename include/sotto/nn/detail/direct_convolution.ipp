@@ -23,15 +23,15 @@ SOTTO_DECL direct_convolution::direct_convolution(const sliding& s) : sliding_(s
     const auto side = [&](std::int64_t image) {
         return (image + 2 * s.padding + s.stride - 1) / s.stride;
     };
-    bordered_ = {s.input, s.stride, s.padding, side(s.input.height), side(s.input.width)};
-    const std::int64_t channel = bordered_.size() / s.input.channels;
+    padded_ = {s.input, s.stride, s.padding, side(s.input.height), side(s.input.width)};
+    const std::int64_t channel = padded_.size() / s.input.channels;
     for (std::int64_t c = 0; c < s.input.channels; ++c)
         for (std::int64_t i = 0; i < s.kernel; ++i)
             for (std::int64_t j = 0; j < s.kernel; ++j)
-                shifts_.push_back(static_cast<std::int32_t>(c * channel + bordered_.place(i, j)));
+                shifts_.push_back(static_cast<std::int32_t>(c * channel + padded_.place(i, j)));
     for (std::int64_t y = 0; y < s.output.height; ++y)
         for (std::int64_t x = 0; x < s.output.width; x += 8)
-            places_.push_back(static_cast<std::int32_t>(y * bordered_.width + x));
+            places_.push_back(static_cast<std::int32_t>(y * padded_.width + x));
 }
 
 SOTTO_DECL void direct_convolution::forward(std::span<const float> weights,
@@ -60,7 +60,7 @@ SOTTO_DECL void direct_convolution::add_weight_gradient(std::span<const float> i
     for (std::int64_t n = 0; n < batch; n += together()) {
         const std::int64_t images = (std::min)(together(), batch - n);
         const kernels::shifted_planes x = planes_of(in, n, images);
-        kernels::correlate_shifted(x, {images, bordered_.size(), sliding_.output.size()},
+        kernels::correlate_shifted(x, {images, padded_.size(), sliding_.output.size()},
                                    out_gradient.data() + n * sliding_.output.size(),
                                    sliding_.output.channels, gradient.data());
     }
@@ -68,19 +68,19 @@ SOTTO_DECL void direct_convolution::add_weight_gradient(std::span<const float> i
 
 SOTTO_DECL std::int64_t direct_convolution::together() const noexcept {
     return std::max<std::int64_t>(
-        1, (std::min)(2048 / sliding_.output.plane(), (1 << 17) / bordered_.size()));
+        1, (std::min)(2048 / sliding_.output.plane(), (1 << 17) / padded_.size()));
 }
 
 SOTTO_DECL kernels::shifted_planes direct_convolution::planes_of(std::span<const float> in,
                                                                  std::int64_t first,
                                                                  std::int64_t images) {
     const float* from = in.data() + first * sliding_.input.size();
-    if (!bordered_.is_the_image()) {
-        const std::span<float> copies = copies_.take(together() * bordered_.size());
+    if (!padded_.is_the_image()) {
+        const std::span<float> copies = copies_.take(together() * padded_.size());
         for (std::int64_t n = 0; n < images; ++n)
-            bordered_.copy(
+            padded_.copy(
                 {from + n * sliding_.input.size(), static_cast<std::size_t>(sliding_.input.size())},
-                copies.subspan(static_cast<std::size_t>(n * bordered_.size())));
+                copies.subspan(static_cast<std::size_t>(n * padded_.size())));
         from = copies.data();
     }
     return {from,
@@ -105,10 +105,10 @@ SOTTO_DECL direct_convolution_back::direct_convolution_back(const sliding& s) : 
     height_ = s.input.height / s.stride;
     width_ = s.input.width / s.stride;
     row_ = whole_octets(width_);
-    bordered_ = {s.output, 1, before, before + (std::max)(s.output.height, height_ + after),
-                 before + (std::max)(s.output.width, row_ + after)};
+    padded_ = {s.output, 1, before, before + (std::max)(s.output.height, height_ + after),
+               before + (std::max)(s.output.width, row_ + after)};
     const auto reach = [&](std::int64_t a, std::int64_t i) { return a + s.padding - i; };
-    const std::int64_t plane = bordered_.height * bordered_.width;
+    const std::int64_t plane = padded_.height * padded_.width;
     for (std::int64_t a = 0; a < s.stride; ++a)
         for (std::int64_t b = 0; b < s.stride; ++b) {
             taps_first_.push_back(shifts_.size());
@@ -119,7 +119,7 @@ SOTTO_DECL direct_convolution_back::direct_convolution_back(const sliding& s) : 
                         const std::int64_t y = before + reach(a, i) / s.stride,
                                            x = before + reach(b, j) / s.stride;
                         shifts_.push_back(
-                            static_cast<std::int32_t>(o * plane + y * bordered_.width + x));
+                            static_cast<std::int32_t>(o * plane + y * padded_.width + x));
                         taps_.push_back(static_cast<std::int32_t>(
                             (o * s.input.channels * s.kernel + i) * s.kernel + j));
                     }
@@ -127,7 +127,7 @@ SOTTO_DECL direct_convolution_back::direct_convolution_back(const sliding& s) : 
     taps_first_.push_back(shifts_.size());
     for (std::int64_t y = 0; y < height_; ++y)
         for (std::int64_t x = 0; x < row_; x += 8)
-            places_.push_back(static_cast<std::int32_t>(y * bordered_.width + x));
+            places_.push_back(static_cast<std::int32_t>(y * padded_.width + x));
 }
 
 SOTTO_DECL void direct_convolution_back::backward(std::span<const float> weights,
@@ -138,9 +138,9 @@ SOTTO_DECL void direct_convolution_back::backward(std::span<const float> weights
     const std::span<const float> start = start_.take(kernels::packed_size(rows, 1));
     for (std::int64_t n = 0; n < examples_in(out_gradient, sliding_.output); ++n) {
         const float* from = out_gradient.data() + n * sliding_.output.size();
-        if (!bordered_.is_the_image()) {
-            const std::span<float> copy = copy_.take(bordered_.size());
-            bordered_.copy({from, static_cast<std::size_t>(sliding_.output.size())}, copy);
+        if (!padded_.is_the_image()) {
+            const std::span<float> copy = copy_.take(padded_.size());
+            padded_.copy({from, static_cast<std::size_t>(sliding_.output.size())}, copy);
             from = copy.data();
         }
         float* to = in_gradient.data() + n * sliding_.input.size();

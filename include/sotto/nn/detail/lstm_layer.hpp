@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sotto/core/layout.hpp"
-#include "sotto/kernels/detail/nn/gates.hpp"
+#include "sotto/kernels/detail/nn/lstm_gates.hpp"
 #include "sotto/nn/blueprint.hpp"
 #include "sotto/nn/detail/blas.hpp"
 #include "sotto/nn/detail/buffer.hpp"

@@ -70,7 +70,7 @@ private:
         const sotto::topologies::mixing_matrix& w =
             state_->matrix(backwards_ ? period_ - 1 - place : place);
         for (const int rank : of) {
-            if (w.own_share(rank) > sotto::topologies::mixing_matrix::rounding) see(rank, rank);
+            if (w.kept_share(rank) > sotto::topologies::mixing_matrix::rounding) see(rank, rank);
             for (const neighbour& n : backwards_ ? w.into(rank) : w.out_of(rank)) see(rank, n.rank);
         }
     }

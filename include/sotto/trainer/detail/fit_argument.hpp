@@ -20,7 +20,7 @@ struct fit_argument {
     void* to;  // the argument
     void (*begin)(void* to, const run_info&) = nullptr;
     void (*step)(void* to, const step_report&) = nullptr;
-    verdict (*epoch)(void* to, const epoch_report&) = nullptr;
+    fit_control (*epoch)(void* to, const epoch_report&) = nullptr;
     void (*checkpoint)(void* to, const checkpoint_report&) = nullptr;
     void (*end)(void* to, const fit_report&) = nullptr;
     std::string (*incomplete)(void* to) = nullptr;  // why its output is; empty: it is complete
@@ -67,10 +67,10 @@ void tell_step(C& c, const step_report& report) {
 
 /// Requires told_of_epochs<C>.
 template <class C>
-verdict tell_epoch(C& c, const epoch_report& report) {
+fit_control tell_epoch(C& c, const epoch_report& report) {
     const auto answer = [](auto&& call) {
         if constexpr (std::is_void_v<decltype(call())>)
-            return call(), verdict::go_on;
+            return call(), fit_control::keep_going;
         else
             return call();
     };

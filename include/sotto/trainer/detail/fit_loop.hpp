@@ -12,7 +12,7 @@
 #include "sotto/strategies/round_report.hpp"
 #include "sotto/strategies/server_report.hpp"
 #include "sotto/strategies/strategy.hpp"
-#include "sotto/trainer/detail/checkpointing/run_keeper.hpp"
+#include "sotto/trainer/detail/checkpointing/checkpoint_manager.hpp"
 #include "sotto/trainer/detail/fit_argument.hpp"
 #include "sotto/trainer/detail/fit_progress.hpp"
 #include "sotto/trainer/options.hpp"
@@ -58,8 +58,9 @@ struct fit_terms {
 };
 
 /// Trains until the call of `fit` is over, and calls its callbacks.
-fit_report run_fit(fit_driver& driver, run_position& at, run_keeper& keeper, data::sampler& sampler,
-                   const fit_terms& terms, std::span<const fit_argument> arguments);
+fit_report run_fit(fit_driver& driver, run_position& at, checkpoint_manager& keeper,
+                   data::sampler& sampler, const fit_terms& terms,
+                   std::span<const fit_argument> arguments);
 
 }  // namespace sotto::detail
 

@@ -9,15 +9,16 @@
 
 #include "sotto/core/clock.hpp"
 #include "sotto/core/config.hpp"
-#include "sotto/trainer/detail/checkpointing/run_place.hpp"
+#include "sotto/trainer/detail/checkpointing/training_position.hpp"
 
 namespace sotto::detail {
 
 /// One call of `fit`.
 class fit_loop {
 public:
-    fit_loop(fit_driver& driver, run_position& at, run_keeper& keeper, data::sampler& sampler,
-             const fit_terms& terms, std::span<const fit_argument> arguments)
+    fit_loop(fit_driver& driver, run_position& at, checkpoint_manager& keeper,
+             data::sampler& sampler, const fit_terms& terms,
+             std::span<const fit_argument> arguments)
         : driver_(driver),
           at_(at),
           keeper_(keeper),
@@ -168,7 +169,7 @@ private:
         whole_.loss = report.loss;
         if (report.evaluated) whole_.evaluated = report.evaluated;
         for (const fit_argument& a : arguments_)
-            if (a.epoch && a.epoch(a.to, report) == verdict::stop) stop_ = true;
+            if (a.epoch && a.epoch(a.to, report) == fit_control::stop) stop_ = true;
         save(complete ? std::optional(at_.epoch) : std::nullopt, last);
     }
 
@@ -182,7 +183,7 @@ private:
     void save(std::optional<std::int64_t> completed, bool last) {
         for (const fit_argument& saving : arguments_) {
             if (!saving.saves) continue;
-            const run_place now = at_.place(stop_);
+            const training_position now = at_.place(stop_);
             if (!keeper_.is_due(*saving.saves, now, completed, last)) continue;
             checkpoint_report report = keeper_.save(*saving.saves, now);
             report.seconds = seconds();
@@ -194,7 +195,7 @@ private:
 
     fit_driver& driver_;
     run_position& at_;
-    run_keeper& keeper_;
+    checkpoint_manager& keeper_;
     data::sampler& sampler_;
     const fit_terms& terms_;
     std::span<const fit_argument> arguments_;
@@ -204,7 +205,7 @@ private:
     bool resumed_ = false, stop_ = false;
 };
 
-SOTTO_DECL fit_report run_fit(fit_driver& driver, run_position& at, run_keeper& keeper,
+SOTTO_DECL fit_report run_fit(fit_driver& driver, run_position& at, checkpoint_manager& keeper,
                               data::sampler& sampler, const fit_terms& terms,
                               std::span<const fit_argument> arguments) {
     return fit_loop(driver, at, keeper, sampler, terms, arguments).run();

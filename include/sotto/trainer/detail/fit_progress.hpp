@@ -4,7 +4,7 @@
 
 #include "sotto/core/errors.hpp"
 #include "sotto/strategies/strategy.hpp"
-#include "sotto/trainer/detail/checkpointing/run_place.hpp"
+#include "sotto/trainer/detail/checkpointing/training_position.hpp"
 #include "sotto/trainer/options.hpp"
 
 namespace sotto::detail {
@@ -13,7 +13,7 @@ namespace sotto::detail {
 struct fit_progress {
     std::int64_t number = 1;  // of the call, among all that a program makes of one trainer
     std::int64_t epochs = 0, steps = 0;
-    bool stopped = false;  // it ended by a verdict, before it was resumed
+    bool stopped = false;  // it ended by a fit_control, before it was resumed
     bool passed = false;   // others are, or what was resumed belongs to, a later call: it is over
 
     bool ends(const training_length& length) const noexcept;
@@ -64,7 +64,7 @@ struct run_position {
     learnt_so_far learnt{};  // in them
     fit_progress fit{};      // the call under way
 
-    run_place place(bool stopped = false) const noexcept;
+    training_position place(bool stopped = false) const noexcept;
 };
 
 /// Whether this rank has no rounds of its own: it only serves others, or it has no data while

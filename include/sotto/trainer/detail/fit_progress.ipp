@@ -74,7 +74,7 @@ SOTTO_DECL bool data_source::is(const data_source& now) const noexcept {
            (of_this_rank == any_share || of_this_rank == now.of_this_rank);
 }
 
-SOTTO_DECL run_place run_position::place(bool stopped) const noexcept {
+SOTTO_DECL training_position run_position::place(bool stopped) const noexcept {
     return {.step = step,
             .epoch = epoch,
             .round = round,

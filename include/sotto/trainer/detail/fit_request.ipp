@@ -20,7 +20,7 @@ SOTTO_DECL std::string fit_request(std::int64_t examples, bool own_data,
     };
     description text;
     text.add("fit.epochs", bound(length.epochs_max)).add("fit.steps", bound(length.steps_max));
-    text.add("fit.own_share", own_data);
+    text.add("fit.local_data", own_data);
     if (!own_data) text.add("fit.examples", examples);
     for (const fit_argument& a : arguments) {
         if (!a.evaluate) continue;

@@ -42,7 +42,7 @@ struct transport_calls {
     void (*withdraw)(void*) noexcept;
     void (*fail)(void*, std::string_view, errc) noexcept;
     void (*blame)(void*, int, const std::string&, errc);
-    void (*at)(void*, peer_failure::occasion);
+    void (*at)(void*, peer_failure::job_phase);
     void (*reserve)(void*, std::int64_t);
     time_point (*now)(const void*);
     void (*charge)(void*, work);
@@ -107,7 +107,7 @@ constexpr transport_calls calls_of_transport() {
                    errc kind) noexcept { fail_as(*static_cast<T*>(t), cause, kind); },
         .blame = [](void* t, int rank, const std::string& cause,
                     errc code) { detail::blame(*static_cast<T*>(t), rank, cause, code); },
-        .at = [](void* t, peer_failure::occasion where) { static_cast<T*>(t)->at(where); },
+        .at = [](void* t, peer_failure::job_phase where) { static_cast<T*>(t)->at(where); },
         .reserve = [](void* t, std::int64_t count) { static_cast<T*>(t)->reserve(count); },
         .now = [](const void* t) { return static_cast<const T*>(t)->now(); },
         .charge = [](void* t, work amount) { static_cast<T*>(t)->charge(amount); },

@@ -80,7 +80,7 @@ TEST_CASE("the weight of a teacher is its part of what all weigh, and nothing wh
 TEST_CASE("there may be more teachers than are drawn") {
     run_log log;
     log.begin({});
-    std::vector<detail::teacher_standing> all;
+    std::vector<detail::teacher_status> all;
     for (int group = 0; group < 100; ++group)
         all.push_back({.group = group, .step = 0, .why = detail::left_out::no});
     log.add(

@@ -138,8 +138,8 @@ TEST_CASE("a step's line holds what is known of each teacher, and nothing of one
     json_lines log(path);
     log.on_begin({.parameters = &nothing});
     log.on_step({.step = 1});
-    std::array<detail::teacher_standing, 2> standings{detail::teacher_standing{.group = 0},
-                                                      detail::teacher_standing{.group = 2}};
+    std::array<detail::teacher_status, 2> standings{detail::teacher_status{.group = 0},
+                                                    detail::teacher_status{.group = 2}};
     log.on_step({.step = 2, .round = {.taught = {.standings = standings}}});
     standings[0] = {.group = 0, .step = 50, .why = detail::left_out::no, .label_loss = 0.5};
     standings[1].why = detail::left_out::other_architecture;
@@ -169,8 +169,8 @@ TEST_CASE("a step's line holds what is known of each teacher, and nothing of one
 
 TEST_CASE("details come again where they changed, after a line that got lost, and in a new file") {
     detail::taught_writer writer;
-    std::array<detail::teacher_standing, 1> standings{
-        detail::teacher_standing{.group = 1, .why = detail::left_out::unreadable, .details = "a"}};
+    std::array<detail::teacher_status, 1> standings{
+        detail::teacher_status{.group = 1, .why = detail::left_out::unreadable, .details = "a"}};
     const auto told = [&] {
         const auto one = writer.fields_of({.standings = standings})["standings"][0];
         return one.contains("details") ? one["details"].get<std::string>() : "-";
@@ -216,8 +216,7 @@ TEST_CASE("what is published is told in all, so that a line may be missing; a pr
     {
         json_lines log(path, {.every_steps = 2});
         log.on_begin({.parameters = &nothing});
-        const std::array<detail::teacher_standing, 1> standings{
-            detail::teacher_standing{.group = 1}};
+        const std::array<detail::teacher_status, 1> standings{detail::teacher_status{.group = 1}};
         const auto step = [&](std::int64_t number, detail::taught_report round) {
             round.standings = standings;
             log.on_step({.step = number, .round = {.taught = round}});
@@ -282,7 +281,7 @@ TEST_CASE("after a line that got lost it is told that there is no problem") {
 }
 
 TEST_CASE("more teachers than a log tells of can be read back") {
-    std::vector<detail::teacher_standing> all;
+    std::vector<detail::teacher_status> all;
     for (int group = 0; group < 5000; ++group)
         all.push_back({.group = group, .step = 0, .why = detail::left_out::no});
     detail::taught_writer writer;

@@ -17,7 +17,7 @@ using namespace sotto;
 
 namespace {
 
-detail::teacher_standing standing(int group, detail::left_out why, std::int64_t step = 10) {
+detail::teacher_status standing(int group, detail::left_out why, std::int64_t step = 10) {
     return {.group = group, .step = why == detail::left_out::absent ? -1 : step, .why = why};
 }
 
@@ -255,7 +255,7 @@ TEST_CASE("a teacher that was never heard, or had no weight, is told as that") {
     unnamed.add(1, {.teachers = 1});
     CHECK(summary_of(unnamed) == "Other models were heard.");
     detail::taught_record many;
-    std::vector<detail::teacher_standing> all;
+    std::vector<detail::teacher_status> all;
     for (int group = 1; group <= 9; ++group)
         all.push_back(standing(group, detail::left_out::no, 0));
     many.add(1, {.teachers = 9, .standings = all});

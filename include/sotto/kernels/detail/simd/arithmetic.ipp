@@ -28,7 +28,7 @@ struct scale_lanes {
     }
 };
 
-struct add_lanes {
+struct add_exchanges {
     float* sum;
     const float* x;
 
@@ -68,7 +68,7 @@ SOTTO_DECL void scale(std::span<float> x, float factor) noexcept {
 
 SOTTO_DECL void add(std::span<float> sum, std::span<const float> x) {
     require_size_of({"sum", sum.size()}, {{"x", x.size()}}, "add");
-    at_each_lane(add_lanes{sum.data(), x.data()}, sum.size());
+    at_each_lane(add_exchanges{sum.data(), x.data()}, sum.size());
 }
 
 SOTTO_DECL void subtract_scaled(std::span<float> y, float factor, std::span<const float> x) {

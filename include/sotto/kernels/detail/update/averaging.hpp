@@ -44,7 +44,7 @@ double mix(std::span<float> own, std::span<const weighted_values> others);
 ///   cost    as average
 ///   errors  as average
 ///   source  Kempe, Dobra, Gehrke 2003, Gossip-based computation of aggregate information
-double share_out(float own_share, std::span<float> own, std::span<const weighted_values> others,
+double share_out(float kept_share, std::span<float> own, std::span<const weighted_values> others,
                  float weight_before, float weight_after);
 
 }  // namespace SOTTO_UNIT

@@ -101,7 +101,7 @@ struct mixed_values {
 
 /// Values that are shared out, and by how much they move over the weights that go with them.
 struct shared_values {
-    float own_share;
+    float kept_share;
     float* own;
     const weighted_values* others;
     std::size_t n;
@@ -114,7 +114,7 @@ struct shared_values {
         SOTTO_UNFUSED_BODY
         V value;
         load(value, own + i);
-        V sum = own_share * value;
+        V sum = kept_share * value;
         for (std::size_t j = 0; j < n; ++j) {
             V other;
             load(other, others[j].values.data() + i);
@@ -148,13 +148,13 @@ SOTTO_DECL double mix(std::span<float> own, std::span<const weighted_values> oth
                                     own.size());
 }
 
-SOTTO_DECL double share_out(float own_share, std::span<float> own,
+SOTTO_DECL double share_out(float kept_share, std::span<float> own,
                             std::span<const weighted_values> others, float weight_before,
                             float weight_after) {
     require_size_of_own("share_out", own.size(), others);
     return run_unfused<sum_squares>(
         sotto::kernels::best_instruction_set(),
-        shared_values{own_share, own.data(), others.data(), others.size(), 1.0f / weight_before,
+        shared_values{kept_share, own.data(), others.data(), others.size(), 1.0f / weight_before,
                       1.0f / weight_after},
         own.size());
 }

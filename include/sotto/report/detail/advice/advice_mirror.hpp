@@ -38,7 +38,7 @@ public:
     bool agree(bool vote) const noexcept { return vote; }
     void withdraw() noexcept { waiting_.clear(); }
     void fail(std::string_view) noexcept { withdraw(); }
-    void at(peer_failure::occasion) const noexcept {}
+    void at(peer_failure::job_phase) const noexcept {}
     void reserve(std::int64_t) const noexcept {}
     time_point now() const { return std::chrono::steady_clock::now(); }
     void charge(work) const noexcept {}

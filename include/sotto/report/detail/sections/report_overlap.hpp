@@ -48,7 +48,7 @@ public:
             default: return 2;
         }
     }
-    static constexpr std::size_t under_way = 6;  // the colour of what is under way
+    static constexpr std::size_t in_flight = 6;  // the colour of what is under way
 
 private:
     static constexpr double top = 20.0, row_height = 19.0, bar_height = 14.0, left = 190.0,

@@ -87,11 +87,11 @@ SOTTO_DECL void round_chart::add_tensors(const std::vector<run_tensor>& tensors)
     for (const std::size_t i : order) {
         const auto& t = round_.tensors[i];
         if (alone[i]) {
-            rows_.push_back({tensors[i].name, {{t.left, t.arrived, under_way, "under way"}}});
+            rows_.push_back({tensors[i].name, {{t.left, t.arrived, in_flight, "under way"}}});
         } else if (!others.empty() && t.left <= others.back().end) {
             others.back().end = (std::max)(others.back().end, t.arrived);
         } else {
-            others.push_back({t.left, t.arrived, under_way, "under way"});
+            others.push_back({t.left, t.arrived, in_flight, "under way"});
         }
     }
     if (!all)
@@ -151,7 +151,7 @@ SOTTO_DECL std::string overlap_section(std::span<const run_log> runs) {
     for (const work_of_round what : {work_of_round::compute, work_of_round::compress,
                                      work_of_round::decode, work_of_round::apply})
         add(round_chart::colour_of(what), name_of(what));
-    add(round_chart::under_way, "under way between workers");
+    add(round_chart::in_flight, "under way between workers");
     return "<h2>Overlap</h2><p class=\"soft\">A tensor’s message leaves as soon as its gradient is "
            "ready, while earlier layers still compute; until all are sent, what is under way costs "
            "no time. Where the worker’s row is empty, it waits. A worker sees that a message "

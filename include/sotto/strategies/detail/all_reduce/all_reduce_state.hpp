@@ -13,9 +13,9 @@
 #include "sotto/strategies/detail/all_reduce/exchange_ways.hpp"
 #include "sotto/strategies/detail/all_reduce/gradient_exchange.hpp"
 #include "sotto/strategies/detail/all_reduce/message_codec.hpp"
-#include "sotto/strategies/detail/guarded.hpp"
+#include "sotto/strategies/detail/with_rollback.hpp"
 #include "sotto/strategies/detail/stopwatch.hpp"
-#include "sotto/strategies/detail/work_of_gradient.hpp"
+#include "sotto/strategies/detail/gradient_cost.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/transports/transport_ref.hpp"
 
@@ -52,7 +52,7 @@ public:
           compressor_(options.compressor.bind(tensors_)),
           optimizer_(options.optimizer.bind(tensors_)),
           codec_(compressor_),
-          exchange_(tensors_, through, codec_, ways_of(options.collective), options.group_bytes,
+          exchange_(tensors_, through, codec_, ways_of(options.collective), options.bucket_bytes,
                     hosts_of(options)) {
         optimizing::follow_momentum(optimizer_, compressing::momentum(compressor_));
     }
@@ -66,8 +66,8 @@ public:
     epoch_agreement begin_epoch(const epoch_plan& plan) { return exchange_.begin_epoch(plan); }
 
     template <class Model>
-    round_report round(task<Model>& job, std::span<float> parameters) {
-        return detail::guarded(
+    round_report round(round_input<Model>& job, std::span<float> parameters) {
+        return detail::with_rollback(
             exchange_.through(), [&] { return attempt(job, parameters); },
             [this]() noexcept { undo(); });
     }
@@ -93,7 +93,7 @@ private:
     }
 
     template <class Model>
-    round_report attempt(task<Model>& job, std::span<float> parameters) {
+    round_report attempt(round_input<Model>& job, std::span<float> parameters) {
         const round_info where = exchange_.info_of_round(job.step, job.epoch, job.examples);
         const traffic before = exchange_.through().counters();
         stopwatch watch(exchange_.through());
@@ -127,7 +127,7 @@ private:
     }
 
     template <class Model>
-    double compute(task<Model>& job, std::span<const float> parameters, float weight,
+    double compute(round_input<Model>& job, std::span<const float> parameters, float weight,
                    stopwatch& watch) {
         gradient_work computed(exchange_.through(), job);
         const double loss =

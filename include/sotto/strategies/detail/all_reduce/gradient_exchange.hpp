@@ -15,11 +15,11 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/strategies/detail/all_reduce/exchange_ways.hpp"
 #include "sotto/strategies/detail/all_reduce/message_codec.hpp"
-#include "sotto/strategies/detail/all_reduce/shared_sum.hpp"
-#include "sotto/strategies/detail/all_reduce/tensor_lane.hpp"
+#include "sotto/strategies/detail/all_reduce/bucket.hpp"
+#include "sotto/strategies/detail/all_reduce/tensor_exchange.hpp"
 #include "sotto/strategies/detail/common_epochs.hpp"
 #include "sotto/strategies/detail/stopwatch.hpp"
-#include "sotto/strategies/detail/under_way.hpp"
+#include "sotto/strategies/detail/in_flight_time.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/transports/transport_ref.hpp"
 
@@ -31,7 +31,7 @@ class gradient_exchange {
 public:
     /// `hosts`: not there without a hierarchy. Tensors and codec are borrowed.
     gradient_exchange(const layout& tensors, transport_ref through, message_codec& codec,
-                      const exchange_ways& ways, std::int64_t group_bytes,
+                      const exchange_ways& ways, std::int64_t bucket_bytes,
                       std::optional<sotto::collectives::hierarchical> hosts);
     gradient_exchange(const gradient_exchange&) = delete;
     gradient_exchange& operator=(const gradient_exchange&) = delete;
@@ -78,7 +78,7 @@ public:
     template <class Optimizer>
     void apply(Optimizer& optimizer, bool sparsely, std::span<float> parameters) {
         for (const tensor& t : tensors_)
-            lane_of(t).apply(optimizer, sparsely, t.of(parameters), t.of(std::span(sum_)));
+            exchange_of(t).apply(optimizer, sparsely, t.of(parameters), t.of(std::span(sum_)));
     }
 
     void end_round() { epochs_.end_round(); }
@@ -96,7 +96,7 @@ private:
     /// Of a tensor in a round. A tensor is packed from then on, also while it travels.
     enum class progress : std::uint8_t { at_rest, computed, packed };
 
-    void add_lanes(const exchange_ways& ways, std::int64_t group_bytes);
+    void add_exchanges(const exchange_ways& ways, std::int64_t bucket_bytes);
 
     /// Ranks whose part of the data is used up may send nothing; a compressor that remembers always
     /// sends. In a hierarchy: hosts.
@@ -141,7 +141,7 @@ private:
     double share_of_round(std::int64_t examples) const noexcept;
 
     static std::size_t slot(const tensor& t) noexcept { return static_cast<std::size_t>(t.index); }
-    tensor_lane& lane_of(const tensor& t) noexcept { return *lanes_[slot(t)]; }
+    tensor_exchange& exchange_of(const tensor& t) noexcept { return *exchanges_[slot(t)]; }
 
     const layout& tensors_;
     transport_ref through_;
@@ -152,7 +152,7 @@ private:
     std::vector<std::int64_t> tensor_bytes_;
     std::vector<tensor_times> times_;
     time_point began_{};
-    under_way under_way_;
+    in_flight_time in_flight_time_;
     duration hidden_{};
     duration agreed_{};
     common_epochs epochs_;
@@ -167,9 +167,9 @@ private:
     std::int64_t step_ = 0;
     duration computing_{};
     duration compressing_{};
-    std::deque<shared_sum> groups_;
-    std::vector<std::unique_ptr<tensor_lane>>
-        lanes_;  // last: their transfers end before the memory
+    std::deque<bucket> groups_;
+    std::vector<std::unique_ptr<tensor_exchange>>
+        exchanges_;  // last: their transfers end before the memory
 };
 
 }  // namespace sotto::detail

@@ -9,15 +9,15 @@
 #include "sotto/core/errors.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/kernels/detail/simd/reductions.hpp"
-#include "sotto/strategies/detail/all_reduce/host_lane.hpp"
-#include "sotto/strategies/detail/all_reduce/lane.hpp"
-#include "sotto/strategies/detail/all_reduce/small_groups.hpp"
+#include "sotto/strategies/detail/all_reduce/hierarchical_exchange.hpp"
+#include "sotto/strategies/detail/all_reduce/flat_exchange.hpp"
+#include "sotto/strategies/detail/all_reduce/buckets.hpp"
 
 namespace sotto::detail {
 
 SOTTO_DECL gradient_exchange::gradient_exchange(
     const layout& tensors, transport_ref through, message_codec& codec, const exchange_ways& ways,
-    std::int64_t group_bytes, std::optional<sotto::collectives::hierarchical> hosts)
+    std::int64_t bucket_bytes, std::optional<sotto::collectives::hierarchical> hosts)
     : tensors_(tensors),
       through_(through),
       codec_(codec),
@@ -30,7 +30,7 @@ SOTTO_DECL gradient_exchange::gradient_exchange(
       progress_(tensors.tensors().size()),
       gives_(static_cast<std::size_t>(through.size())),
       in_flight_(tensors.tensors().size()) {
-    add_lanes(ways, group_bytes);
+    add_exchanges(ways, bucket_bytes);
     through.reserve(transfers_max());
 }
 
@@ -40,22 +40,23 @@ SOTTO_DECL int gradient_exchange::sender_for(int rank) const {
     return hosts_ ? static_cast<int>(hosts_->host_of(rank, through_.size()).begin) : rank;
 }
 
-SOTTO_DECL void gradient_exchange::add_lanes(const exchange_ways& ways, std::int64_t group_bytes) {
-    require_option("all_reduce", "group_bytes", group_bytes, allowed::at_least(0));
-    std::vector<shared_sum*> group_of(tensors_.tensors().size());
-    for (auto& members : small_groups(tensors_, codec_, group_bytes, [&](const tensor& t) {
-             return lane::is_summed(codec_, ways, t);
+SOTTO_DECL void gradient_exchange::add_exchanges(const exchange_ways& ways,
+                                                 std::int64_t bucket_bytes) {
+    require_option("all_reduce", "bucket_bytes", bucket_bytes, allowed::at_least(0));
+    std::vector<bucket*> group_of(tensors_.tensors().size());
+    for (auto& members : buckets(tensors_, codec_, bucket_bytes, [&](const tensor& t) {
+             return flat_exchange::is_summed(codec_, ways, t);
          })) {
         auto& group = groups_.emplace_back(std::move(members), codec_, through_, ways.sum);
         for (const tensor& t : group.members()) group_of[slot(t)] = &group;
     }
     for (const tensor& t : tensors_)
         if (hosts_)
-            lanes_.push_back(std::make_unique<host_lane>(t, *hosts_, ways, codec_, through_, gives_,
-                                                         group_of[slot(t)]));
+            exchanges_.push_back(std::make_unique<hierarchical_exchange>(
+                t, *hosts_, ways, codec_, through_, gives_, group_of[slot(t)]));
         else
-            lanes_.push_back(
-                std::make_unique<lane>(t, ways, codec_, through_, gives_, group_of[slot(t)]));
+            exchanges_.push_back(std::make_unique<flat_exchange>(t, ways, codec_, through_, gives_,
+                                                                 group_of[slot(t)]));
 }
 
 SOTTO_DECL void gradient_exchange::note_who_gives() noexcept {
@@ -94,7 +95,7 @@ SOTTO_DECL void gradient_exchange::begin(const round_info& where) {
     arrived_ = next_asked_ = 0;
     std::fill(tensor_bytes_.begin(), tensor_bytes_.end(), std::int64_t{0});
     std::fill(times_.begin(), times_.end(), tensor_times{});
-    under_way_ = {};
+    in_flight_time_ = {};
     hidden_ = {};
     began_ = through_.now();
     at("compute");
@@ -128,7 +129,7 @@ SOTTO_DECL void gradient_exchange::take_part() {
     for (const tensor& t : tensors_) codec_.measured(t, 0.0);
     for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t) {
         const auto zeros = t->of(std::span<const float>(gradient_));
-        tensor_bytes_[slot(*t)] = lane_of(*t).send_nothing(zeros, step_);
+        tensor_bytes_[slot(*t)] = exchange_of(*t).send_nothing(zeros, step_);
         has_left(*t);
     }
 }
@@ -136,14 +137,14 @@ SOTTO_DECL void gradient_exchange::take_part() {
 SOTTO_DECL void gradient_exchange::wait() {
     while (true) {
         const std::uint64_t seen = through_.activity();
-        if (advance(lanes_.size())) return;
+        if (advance(exchanges_.size())) return;
         through_.await(seen);
     }
 }
 
 SOTTO_DECL void gradient_exchange::decode() {
     for (const tensor& t : tensors_) {
-        lane_of(t).decode(t.of(std::span(sum_)));
+        exchange_of(t).decode(t.of(std::span(sum_)));
         times_[slot(t)].decoded = since_begun();
     }
 }
@@ -155,7 +156,7 @@ SOTTO_DECL void gradient_exchange::agree() {
 }
 
 SOTTO_DECL void gradient_exchange::undo() noexcept {
-    for (auto& l : lanes_) l->abandon();
+    for (auto& l : exchanges_) l->abandon();
     std::fill(sum_.begin(), sum_.end(), 0.0f);
 }
 
@@ -173,7 +174,7 @@ SOTTO_DECL void gradient_exchange::report_costs(round_report& report, const traf
     report.began = began_;
     report.tensor_times = times_;
     if (through_.size() > 1) {  // one rank has nobody to exchange with
-        report.exchange = under_way_.total(report.ended);
+        report.exchange = in_flight_time_.total(report.ended);
         report.hidden = hidden_;
     }
 }
@@ -187,7 +188,7 @@ SOTTO_DECL void gradient_exchange::is_ready(const tensor& t) {
 }
 
 SOTTO_DECL bool gradient_exchange::is_weighed_late(const tensor& t) noexcept {
-    return lane_of(t).weighs();
+    return exchange_of(t).weighs();
 }
 
 SOTTO_DECL void gradient_exchange::weigh(const tensor& t, float weight) {
@@ -202,8 +203,8 @@ SOTTO_DECL void gradient_exchange::weigh(const tensor& t, float weight) {
 
 SOTTO_DECL void gradient_exchange::send(const tensor& t, float weight) {
     const auto gradient = t.of(std::span<const float>(gradient_));
-    tensor_bytes_[slot(t)] =
-        is_weighed_late(t) ? send_weighted(t, gradient, weight) : lane_of(t).send(gradient, step_);
+    tensor_bytes_[slot(t)] = is_weighed_late(t) ? send_weighted(t, gradient, weight)
+                                                : exchange_of(t).send(gradient, step_);
     has_left(t);
 }
 
@@ -211,7 +212,7 @@ SOTTO_DECL std::int64_t gradient_exchange::send_weighted(const tensor& t,
                                                          std::span<const float> gradient,
                                                          float weight) {
     try {
-        return lane_of(t).send_weighted(gradient, weight, step_);
+        return exchange_of(t).send_weighted(gradient, weight, step_);
     } catch (const error& e) {
         // The model's, or only what has accumulated?
         const auto first = kernels::first_non_finite(gradient);
@@ -222,7 +223,7 @@ SOTTO_DECL std::int64_t gradient_exchange::send_weighted(const tensor& t,
 
 SOTTO_DECL void gradient_exchange::has_left(const tensor& t) noexcept {
     progress_[slot(t)] = progress::packed;
-    const auto* group = lane_of(t).together();
+    const auto* group = exchange_of(t).together();
     if (!group) {
         is_under_way(t);
         return in_flight_.insert(slot(t));
@@ -235,8 +236,8 @@ SOTTO_DECL void gradient_exchange::has_left(const tensor& t) noexcept {
 SOTTO_DECL void gradient_exchange::is_under_way(const tensor& t) noexcept {
     tensor_times& times = times_[slot(t)];
     times.left = times.arrived = since_begun();
-    if (t.size > 0) under_way_.left(times.left);
-    hidden_ = under_way_.total(times.left);  // up to the last tensor's
+    if (t.size > 0) in_flight_time_.left(times.left);
+    hidden_ = in_flight_time_.total(times.left);  // up to the last tensor's
 }
 
 SOTTO_DECL bool gradient_exchange::advance(std::size_t asked) {
@@ -245,16 +246,16 @@ SOTTO_DECL bool gradient_exchange::advance(std::size_t asked) {
         std::size_t i = in_flight_.next(next_asked_);
         if (i == in_flight_.end()) i = in_flight_.next(0);
         next_asked_ = i + 1;
-        if (!lanes_[i]->advance()) continue;
+        if (!exchanges_[i]->advance()) continue;
         in_flight_.erase(i);
-        const auto* group = lanes_[i]->together();
+        const auto* group = exchanges_[i]->together();
         if (!group) {
             has_arrived(tensors_.tensors()[i]);
             continue;
         }
         for (const tensor& each : group->members()) has_arrived(each);
     }
-    return arrived_ == lanes_.size();
+    return arrived_ == exchanges_.size();
 }
 
 SOTTO_DECL void gradient_exchange::has_arrived(const tensor& t) noexcept {
@@ -262,15 +263,15 @@ SOTTO_DECL void gradient_exchange::has_arrived(const tensor& t) noexcept {
     if (t.size == 0) return;  // nothing of it was seen to travel
     tensor_times& times = times_[slot(t)];
     times.arrived = since_begun();
-    under_way_.arrived(times.arrived);
+    in_flight_time_.arrived(times.arrived);
 }
 
 SOTTO_DECL std::int64_t gradient_exchange::transfers_max() const noexcept {
     constexpr std::int64_t windows = 9;  // of all_gather_v around a ring
     constexpr std::int64_t most = std::int64_t{1} << 20;
     const std::int64_t each = (std::max)(windows, 3 * std::int64_t{through_.size()});
-    const auto alone =
-        std::ranges::count_if(lanes_, [](const auto& one) { return one->together() == nullptr; });
+    const auto alone = std::ranges::count_if(
+        exchanges_, [](const auto& one) { return one->together() == nullptr; });
     const std::int64_t exchanges = std::int64_t{alone} + std::ssize(groups_);
     return (std::min)(most, exchanges * each);
 }

@@ -27,14 +27,14 @@
 #include "sotto/strategies/detail/codistillation/architecture_of.hpp"
 #include "sotto/strategies/detail/codistillation/label_knowledge.hpp"
 #include "sotto/strategies/detail/codistillation/meeting_place.hpp"
-#include "sotto/strategies/detail/codistillation/taught.hpp"
-#include "sotto/strategies/detail/codistillation/taught_together.hpp"
-#include "sotto/strategies/detail/codistillation/teacher_desk.hpp"
-#include "sotto/strategies/detail/codistillation/teacher_standing.hpp"
-#include "sotto/strategies/detail/guarded.hpp"
+#include "sotto/strategies/detail/codistillation/distilled_model.hpp"
+#include "sotto/strategies/detail/codistillation/online_distilled_model.hpp"
+#include "sotto/strategies/detail/codistillation/teacher_pool.hpp"
+#include "sotto/strategies/detail/codistillation/teacher_status.hpp"
+#include "sotto/strategies/detail/with_rollback.hpp"
 #include "sotto/strategies/detail/rank_loss.hpp"
 #include "sotto/strategies/detail/server_memory.hpp"
-#include "sotto/strategies/detail/work_of_gradient.hpp"
+#include "sotto/strategies/detail/gradient_cost.hpp"
 #include "sotto/strategies/model_groups.hpp"
 #include "sotto/strategies/server_report.hpp"
 #include "sotto/strategies/strategy.hpp"
@@ -62,8 +62,8 @@ public:
           groups_(place_of(options.groups, through)),
           plan_(options.groups.lessons, groups_, options.groups.seed),
           together_(through, members_of(options.groups, through), group_label),
-          desk_(exchanging::teachers(options.exchange, groups_, plan_), rules_of(options),
-                groups_.own),
+          teachers_(exchanging::teachers(options.exchange, groups_, plan_), rules_of(options),
+                    groups_.own),
           strategy_(options.strategy.bind(tensors_, together_)) {
         options.weight.check();
         (void)options.loss.value({}, 0, {});  // its options
@@ -95,14 +95,14 @@ public:
         return {groups_.own, groups_.count, options_.groups.common};
     }
     void deal(std::string how) {
-        if (!exchanging::teachers_have_finished<exchange_options>) desk_.expect(how);
+        if (!exchanging::teachers_have_finished<exchange_options>) teachers_.expect(how);
         deal_ = std::move(how);
     }
     /// Who talks of batches has the same.
     std::int64_t order_group() const noexcept { return of_predictions ? 0 : start_group(); }
 
     /// What teachers say of the next batch is computed while this round's gradients travel.
-    bool looks_ahead() const noexcept { return !of_predictions && !desk_.listened().empty(); }
+    bool looks_ahead() const noexcept { return !of_predictions && !teachers_.listened().empty(); }
 
     fit_start begin(std::span<float> parameters, std::span<float> buffers) {
         memory_.said_of = -1;
@@ -113,18 +113,18 @@ public:
     epoch_agreement begin_epoch(const epoch_plan& plan) { return strategy_.begin_epoch(plan); }
 
     template <class Model>
-    round_report round(task<Model>& job, std::span<float> parameters) {
+    round_report round(round_input<Model>& job, std::span<float> parameters) {
         const traffic before = through_.counters();
         const std::int64_t sent_before = sent_to_students(), skipped_before = skipped();
         const std::int64_t lessons = job.step - options_.groups.burn_in;
         const double weight = weight_at(lessons);
         const auto judge = [this](std::size_t i, const label_knowledge& found) {
-            return desk_.judge(i, found);
+            return teachers_.judge(i, found);
         };
         traffic exchanged = before;
         const auto teach = [&](auto& student) {
-            task<std::remove_cvref_t<decltype(student)>> lesson{student, job.batch, job.examples,
-                                                                job.step, job.epoch};
+            round_input<std::remove_cvref_t<decltype(student)>> lesson{
+                student, job.batch, job.examples, job.step, job.epoch};
             round_report report = strategy_.round(lesson, parameters);
             add_lesson(report, student.had(), weight, job.step, job.epoch);
             return report;
@@ -132,15 +132,15 @@ public:
         round_report report;
         if constexpr (of_predictions) {
             attend(job.step);
-            taught_together student(job.model, options_.loss, weight, memory_, asking_at(job.step),
-                                    judge);
+            online_distilled_model student(job.model, options_.loss, weight, memory_,
+                                           asking_at(job.step), judge);
             report = teach(student);
         } else {
-            detail::guarded(through_, [&] { exchange_models(job, parameters); });
+            detail::with_rollback(through_, [&] { exchange_models(job, parameters); });
             exchanged = through_.counters();
-            if (desk_.leave_out()) memory_.said_of = -1;
-            taught student(job.model, options_.loss, desk_.views(), weight, memory_, judge,
-                           clock_of_passes{through_, work_of_gradient(job)});
+            if (teachers_.leave_out()) memory_.said_of = -1;
+            distilled_model student(job.model, options_.loss, teachers_.views(), weight, memory_,
+                                    judge, clock_of_passes{through_, gradient_cost(job)});
             student.look_ahead(job.step, is_due(job.step + 1) ? nullptr : job.next);
             report = teach(student);
         }
@@ -156,7 +156,7 @@ public:
     round_report finish(std::span<float> parameters) {
         const round_report cost = conducting::finish(strategy_, parameters);
         if constexpr (exchanging::waits_at_end<exchange_type>)
-            detail::guarded(through_, [&] { end_together(); });
+            detail::with_rollback(through_, [&] { end_together(); });
         return cost;
     }
 
@@ -190,7 +190,7 @@ public:
     auto& strategy() noexcept { return strategy_; }
 
     /// What this rank thinks of its teachers.
-    std::span<const teacher_standing> teachers() const noexcept { return desk_.standings(); }
+    std::span<const teacher_status> teachers() const noexcept { return teachers_.standings(); }
     /// Why the group's model was not published lately; empty: it was, or another rank does it.
     std::string problem() const { return exchange_ ? exchange_->problem() : std::string(); }
 
@@ -284,24 +284,24 @@ private:
     void add_lesson(round_report& report, const lesson& had, double weight, std::int64_t step,
                     double epoch) {
         if (report.examples > 0)
-            desk_.student(had.label_loss, epoch < detail::teacher_desk::passes_unseen);
+            teachers_.student(had.label_loss, epoch < detail::teacher_pool::passes_unseen);
         report.taught = {.teachers = had.heard,
-                         .age = desk_.oldest(step).value_or(0),
+                         .age = teachers_.oldest(step).value_or(0),
                          .weight = had.heard > 0 ? weight : 0.0,
                          .distillation_loss = had.distillation_loss,
                          .agreement = had.agreement,
                          .listening = had.of_teachers,
-                         .standings = desk_.standings()};
+                         .standings = teachers_.standings()};
     }
 
     /// All that teach in the interval are here, as they are now.
     void attend(std::int64_t step) {
-        for (std::size_t i = 0; i < desk_.size(); ++i) desk_.attend(i, step);
+        for (std::size_t i = 0; i < teachers_.size(); ++i) teachers_.attend(i, step);
         const std::int64_t interval = step / options_.groups.every;
         if (std::exchange(interval_, interval) == interval) return;
         teachers_now_ = plan_.teachers(interval);
         students_now_ = plan_.students(interval);
-        desk_.begin_interval(step, teachers_now_);
+        teachers_.begin_interval(step, teachers_now_);
     }
 
     /// How a model asks others in a round: ask(logits, labels, take).
@@ -311,7 +311,7 @@ private:
             return exchange_->exchange(logits, labels, static_cast<std::uint64_t>(step),
                                        teachers_now_, students_now_,
                                        [&](std::size_t i, std::span<const float> said) {
-                                           const auto all = desk_.listened();
+                                           const auto all = teachers_.listened();
                                            const auto at = std::ranges::find(all, i);
                                            take(static_cast<std::size_t>(at - all.begin()), said);
                                        });
@@ -332,7 +332,7 @@ private:
     }
 
     template <class Model>
-    void exchange_models(task<Model>& job, std::span<const float> parameters) {
+    void exchange_models(round_input<Model>& job, std::span<const float> parameters) {
         if (kind_.parameters.size() == 0) {
             if (publishes()) exchanging::open(*exchange_, job.step);
             kind_ = architecture_of(job.model);
@@ -349,17 +349,17 @@ private:
         if (due && publishes())
             exchange_->publish(kind_,
                                {.step = job.step,
-                                .label_loss = desk_.student(),
+                                .label_loss = teachers_.student(),
                                 .group = std::to_string(groups_.own),
                                 .architecture = kind_.identity(),
-                                .judged = desk_.judged(),
+                                .judged = teachers_.judged(),
                                 .deal = deal_},
                                parameters, buffers, plan_.students(interval));
         if (job.step < options_.groups.burn_in) return;
-        if (looks) awaited_.assign(desk_.size(), true);
+        if (looks) awaited_.assign(teachers_.size(), true);
         if (look() || looks) {
-            desk_.begin_interval(job.step,
-                                 exchanging::teachers(options_.exchange, groups_, plan_, interval));
+            teachers_.begin_interval(
+                job.step, exchanging::teachers(options_.exchange, groups_, plan_, interval));
             memory_.said_of = -1;
         }
     }
@@ -368,23 +368,23 @@ private:
     /// Whether there is news of any.
     bool look() {
         has_looked_ = true;
-        std::vector<notice> notices(desk_.size());
+        std::vector<notice> notices(teachers_.size());
         if (exchange_)
-            for (std::size_t i = 0; i < desk_.size(); ++i) {
-                const teacher_standing& standing = desk_.standings()[i];
-                const left_out before = desk_.refusal(i);
+            for (std::size_t i = 0; i < teachers_.size(); ++i) {
+                const teacher_status& standing = teachers_.standings()[i];
+                const left_out before = teachers_.refusal(i);
                 if (awaited_[i] &&
                     exchanging::is_ready(*exchange_, kind_, standing.group, standing.step)) {
                     awaited_[i] = false;
-                    notices[i].is_new = desk_.renew(i, [&](int group, std::int64_t after) {
+                    notices[i].is_new = teachers_.renew(i, [&](int group, std::int64_t after) {
                         return exchange_->look(kind_, group, after);
                     });
                 }
-                notices[i].is_news = notices[i].is_new != 0 || desk_.refusal(i) != before;
+                notices[i].is_news = notices[i].is_new != 0 || teachers_.refusal(i) != before;
                 notices[i].is_awaited = awaited_[i];
                 notices[i].step = standing.step;
-                notices[i].refusal = static_cast<std::int64_t>(desk_.refusal(i));
-                notices[i].judged = std::bit_cast<std::uint64_t>(desk_.judged_by(i));
+                notices[i].refusal = static_cast<std::int64_t>(teachers_.refusal(i));
+                notices[i].judged = std::bit_cast<std::uint64_t>(teachers_.judged_by(i));
                 std::copy_n(standing.details.begin(),
                             (std::min)(standing.details.size(), notices[i].details.size() - 1),
                             notices[i].details.begin());
@@ -397,10 +397,10 @@ private:
     void give_all(std::vector<notice>& notices) {
         const auto number = static_cast<std::uint64_t>(++looks_);
         give(std::as_writable_bytes(std::span(notices)), {channels::teachers, 0, number});
-        for (std::size_t i = 0; i < desk_.size(); ++i) {
+        for (std::size_t i = 0; i < teachers_.size(); ++i) {
             if (!leads()) {
-                desk_.refuse(i, static_cast<left_out>(notices[i].refusal),
-                             notices[i].details.data());
+                teachers_.refuse(i, static_cast<left_out>(notices[i].refusal),
+                                 notices[i].details.data());
                 awaited_[i] = notices[i].is_awaited != 0;
             }
             if (notices[i].is_new == 0) continue;
@@ -411,14 +411,14 @@ private:
                 come.parameters.resize(static_cast<std::size_t>(kind_.parameters.size()));
                 come.buffers.resize(static_cast<std::size_t>(kind_.buffers.size()));
             }
-            checkpoint::published_model& model = leads() ? desk_.model(i) : come;
+            checkpoint::published_model& model = leads() ? teachers_.model(i) : come;
             const auto item = static_cast<std::uint32_t>(2 * i + 1);
             give(std::as_writable_bytes(std::span(model.parameters)),
                  {channels::teachers, item, number});
             if (!model.buffers.empty())
                 give(std::as_writable_bytes(std::span(model.buffers)),
                      {channels::teachers, item + 1, number});
-            if (!leads()) desk_.take(i, std::move(come));
+            if (!leads()) teachers_.take(i, std::move(come));
         }
     }
 
@@ -450,7 +450,7 @@ private:
     model_groups groups_;
     lesson_plan plan_;
     group together_;
-    detail::teacher_desk desk_;
+    detail::teacher_pool teachers_;
     std::optional<exchange_type> exchange_;  // of who speaks for the group
     checkpoint::architecture kind_;
     std::string deal_;  // of the data

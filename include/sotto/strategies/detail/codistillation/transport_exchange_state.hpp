@@ -24,7 +24,7 @@
 #include "sotto/core/round_info.hpp"
 #include "sotto/kernels/detail/simd/arithmetic.hpp"
 #include "sotto/kernels/detail/simd/reductions.hpp"
-#include "sotto/strategies/detail/codistillation/heard_model.hpp"
+#include "sotto/strategies/detail/codistillation/received_model.hpp"
 #include "sotto/strategies/detail/codistillation/meeting_place.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/wire/dense_block.hpp"
@@ -278,7 +278,7 @@ private:
     state_of<Compressor> compressor_;
     state_of<Compressor> decoder_;
     std::vector<float> known_, change_;  // of this group's model by others; since then
-    std::vector<detail::heard_model> heard_;
+    std::vector<detail::received_model> heard_;
     std::vector<bool> has_ended_;  // training, in this call of `fit`
     time_point said_{};            // something to the students
     bytes message_;

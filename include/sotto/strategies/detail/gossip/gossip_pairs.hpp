@@ -20,9 +20,9 @@
 #include "sotto/kernels/detail/simd/reductions.hpp"
 #include "sotto/kernels/detail/update/averaging.hpp"
 #include "sotto/optimizers/optimizer.hpp"
-#include "sotto/strategies/detail/guarded.hpp"
+#include "sotto/strategies/detail/with_rollback.hpp"
 #include "sotto/strategies/detail/stopwatch.hpp"
-#include "sotto/strategies/detail/work_of_gradient.hpp"
+#include "sotto/strategies/detail/gradient_cost.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/topologies/detail/connected.hpp"
 #include "sotto/topologies/detail/mixing_graph.hpp"
@@ -84,15 +84,15 @@ public:
     }
 
     template <class Model>
-    round_report round(task<Model>& job, std::span<float> parameters) {
-        return detail::guarded(through_, [&] { return attempt(job, parameters); });
+    round_report round(round_input<Model>& job, std::span<float> parameters) {
+        return detail::with_rollback(through_, [&] { return attempt(job, parameters); });
     }
 
     /// Answers until all ranks have done their steps.
     ///   errors  invalid_option: no rank had any examples
     void finish(std::span<float> parameters) {
         bool has_trained = true;
-        detail::guarded(through_, [&] {
+        detail::with_rollback(through_, [&] {
             begin(parameters);
             at("finish", 0);
             collectives::flight told(through_, endings_.size());
@@ -151,7 +151,7 @@ private:
     }
 
     template <class Model>
-    round_report attempt(task<Model>& job, std::span<float> parameters) {
+    round_report attempt(round_input<Model>& job, std::span<float> parameters) {
         begin(parameters);
         ++steps_;
         const traffic before = through_.counters();

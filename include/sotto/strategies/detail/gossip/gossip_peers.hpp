@@ -13,14 +13,14 @@
 #include "sotto/strategies/detail/gossip/gossip_patience.hpp"
 #include "sotto/strategies/detail/gossip/lost_ranks.hpp"
 #include "sotto/strategies/detail/gossip/peer_table.hpp"
-#include "sotto/strategies/detail/gossip/round_verdicts.hpp"
+#include "sotto/strategies/detail/gossip/sum_coordinator.hpp"
 #include "sotto/strategies/detail/gossip/state_handover.hpp"
 #include "sotto/strategies/detail/gossip/wait_progress.hpp"
 #include "sotto/strategies/detail/rank_loss.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/topologies/detail/live_weight.hpp"
 #include "sotto/topologies/mixing_matrix.hpp"
-#include "sotto/transports/remarks.hpp"
+#include "sotto/transports/diagnostics.hpp"
 #include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
@@ -151,7 +151,7 @@ public:
     /// Ranks that failed while this one trained on, in order.
     std::span<const rank_loss> losses() const noexcept { return losses_.all(); }
     /// What this rank does, for errors.
-    void at(peer_failure::occasion now) noexcept { now_ = now; }
+    void at(peer_failure::job_phase now) noexcept { now_ = now; }
 
 private:
     using peer = peer_table::peer;
@@ -210,12 +210,12 @@ private:
     void sum_up();
 
     /// What this rank is to decide next.
-    std::optional<round_verdicts::due> due_here() const;
+    std::optional<sum_coordinator::due> due_here() const;
 
     void answer_waiting();
 
     transport_ref through_;
-    remarks says_;
+    diagnostics says_;
     gossip_patience patience_;
     wait_progress progress_;
     peer_table peers_;
@@ -229,12 +229,12 @@ private:
     bool sums_up_ = false;
     std::vector<int> went_;
     lost_ranks losses_;
-    peer_failure::occasion now_;
+    peer_failure::job_phase now_;
     // Sums
     bool waits_ = false;
     wire::gossip_sums own_{};
     int told_ = -1;  // who sums up
-    round_verdicts verdicts_;
+    sum_coordinator verdicts_;
     wire::gossip_clock clock_{}, own_clock_{};
     bool agrees_ = false;
     // Last: transfers end before the memory goes.

@@ -13,7 +13,7 @@ namespace sotto::detail {
 
 SOTTO_DECL gossip_peers::gossip_peers(transport_ref through, duration patience)
     : through_(through),
-      says_(remarks::of(through)),
+      says_(diagnostics::of(through)),
       patience_(patience),
       progress_(through.size()),
       peers_(through.size(), through.rank()),
@@ -299,7 +299,7 @@ SOTTO_DECL void gossip_peers::sum_up() {
     answer_waiting();
 }
 
-SOTTO_DECL std::optional<round_verdicts::due> gossip_peers::due_here() const {
+SOTTO_DECL std::optional<sum_coordinator::due> gossip_peers::due_here() const {
     if (is_done_ || sums_for_all() != through_.rank()) return std::nullopt;
     return verdicts_.next([&](int rank) { return rank == through_.rank() || of(rank).mixes(); });
 }

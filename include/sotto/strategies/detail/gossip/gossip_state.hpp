@@ -26,10 +26,10 @@
 #include "sotto/strategies/detail/gossip/mixing_rounds.hpp"
 #include "sotto/strategies/detail/gossip/peers_of_gossip.hpp"
 #include "sotto/strategies/detail/gossip/state_snapshot.hpp"
-#include "sotto/strategies/detail/guarded.hpp"
+#include "sotto/strategies/detail/with_rollback.hpp"
 #include "sotto/strategies/detail/rank_loss.hpp"
 #include "sotto/strategies/detail/stopwatch.hpp"
-#include "sotto/strategies/detail/work_of_gradient.hpp"
+#include "sotto/strategies/detail/gradient_cost.hpp"
 #include "sotto/strategies/gossip/mixing/mixing_method.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/topologies/detail/mixing_graph.hpp"
@@ -126,14 +126,14 @@ public:
     fit_start begin(std::span<float> parameters, std::span<float> buffers = {}) {
         if constexpr (survives) {
             at("begin");
-            return guarded([&] { return peers_.begin(parameters, buffers); });
+            return with_rollback([&] { return peers_.begin(parameters, buffers); });
         }
         return {};
     }
     void finish(std::span<float>) {
         if constexpr (survives) {
             at("finish");
-            guarded([&] { peers_.finish(); });
+            with_rollback([&] { peers_.finish(); });
         }
     }
     /// Ranks that failed while this one trained on, in order.
@@ -143,8 +143,8 @@ public:
     }
 
     template <class Model>
-    round_report round(task<Model>& job, std::span<float> parameters) {
-        return guarded([&] { return attempt(job, parameters); });
+    round_report round(round_input<Model>& job, std::span<float> parameters) {
+        return with_rollback([&] { return attempt(job, parameters); });
     }
 
     /// Everything to be saved, by name: each rank's own. Not there where something would be left
@@ -185,8 +185,8 @@ private:
     }
 
     template <class Action>
-    auto guarded(Action action) -> decltype(action()) {
-        return detail::guarded(through_, action, [this]() noexcept {
+    auto with_rollback(Action action) -> decltype(action()) {
+        return detail::with_rollback(through_, action, [this]() noexcept {
             sotto::mixing::rollback(method_);
             mixing_.rollback();
             before_.put_back(shown_before());
@@ -194,7 +194,7 @@ private:
     }
 
     template <class Model>
-    round_report attempt(task<Model>& job, std::span<float> parameters) {
+    round_report attempt(round_input<Model>& job, std::span<float> parameters) {
         const traffic before = through_.counters();
         stopwatch watch(through_);
         begin(job);
@@ -236,7 +236,7 @@ private:
     }
 
     template <class Model>
-    void begin(const task<Model>& job) {
+    void begin(const round_input<Model>& job) {
         where_ = {job.step, job.epoch, through_.rank(), through_.size(), -1.0};
         began_ = through_.now();
         computing_ = computed_ = left_ = {};
@@ -264,7 +264,7 @@ private:
     // The step
 
     template <class Model>
-    double compute(task<Model>& job, std::span<const float> parameters, bool mixes,
+    double compute(round_input<Model>& job, std::span<const float> parameters, bool mixes,
                    round_report& report, stopwatch& watch) {
         if (job.examples == 0) {
             std::fill(gradient_.begin(), gradient_.end(), 0.0f);
@@ -318,7 +318,7 @@ private:
     /// Those whose step has not been done, once all gradients are there. A rank without data has
     /// none to do, but where the method makes one of what others have.
     template <class Model>
-    void step_rest(const task<Model>& job, std::span<const float> parameters, bool mixes) {
+    void step_rest(const round_input<Model>& job, std::span<const float> parameters, bool mixes) {
         if constexpr (!steps_early) begin_step();
         const bool steps = job.examples > 0 || mixing::directs<method_state>;
         for (auto t = tensors_.tensors().rbegin(); t != tensors_.tensors().rend(); ++t) {
@@ -447,7 +447,7 @@ private:
     }
     duration since_begun() const noexcept { return through_.now() - began_; }
     void at(const char* phase) {
-        const peer_failure::occasion now{.round = where_.step, .phase = phase};
+        const peer_failure::job_phase now{.round = where_.step, .phase = phase};
         through_.at(now);
         if constexpr (survives) peers_.at(now);
     }

@@ -18,20 +18,21 @@
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/strategies/detail/common_epochs.hpp"
 #include "sotto/strategies/detail/gossip/state_snapshot.hpp"
-#include "sotto/strategies/detail/guarded.hpp"
+#include "sotto/strategies/detail/with_rollback.hpp"
 #include "sotto/strategies/detail/stopwatch.hpp"
-#include "sotto/strategies/detail/work_of_gradient.hpp"
+#include "sotto/strategies/detail/gradient_cost.hpp"
 #include "sotto/strategies/strategy.hpp"
 #include "sotto/transports/transport_ref.hpp"
 
 namespace sotto::detail {
 
 /// How far a rank has come since the last meeting, as the outer strategy sees it: a gradient.
-class way_come {
+class pseudo_gradient {
 public:
     struct batch_type {};
 
-    way_come(const layout& tensors, std::span<const float> came) : tensors_(tensors), came_(came) {}
+    pseudo_gradient(const layout& tensors, std::span<const float> came)
+        : tensors_(tensors), came_(came) {}
 
     const sotto::layout& layout() const noexcept { return tensors_; }
     void initialise(std::span<float>, random_stream) const noexcept {}
@@ -89,8 +90,8 @@ public:
     }
 
     template <class Model>
-    round_report round(task<Model>& job, std::span<float> parameters) {
-        return detail::guarded(through_, [&] {
+    round_report round(round_input<Model>& job, std::span<float> parameters) {
+        return detail::with_rollback(through_, [&] {
             if (has_met_ == 0) std::copy(parameters.begin(), parameters.end(), met_.begin());
             has_met_ = 1;
             return attempt(job, parameters);
@@ -133,7 +134,7 @@ public:
 
 private:
     template <class Model>
-    round_report attempt(task<Model>& job, std::span<float> parameters) {
+    round_report attempt(round_input<Model>& job, std::span<float> parameters) {
         const round_info where{job.step, job.epoch, through_.rank(), through_.size(), -1.0};
         const traffic before = through_.counters();
         const time_point began = through_.now();
@@ -176,7 +177,7 @@ private:
     }
 
     template <class Model>
-    double compute(task<Model>& job, std::span<const float> parameters) {
+    double compute(round_input<Model>& job, std::span<const float> parameters) {
         gradient_work computed(through_, job);
         const double loss = job.model.gradient(parameters, job.batch, std::span<float>(gradient_),
                                                [&](const tensor& t) { computed.is_ready(t); });
@@ -207,9 +208,9 @@ private:
     }
 
     round_report meet(std::span<float> parameters, const round_info& where) {
-        detail::way_come way(tensors_, parameters);
-        const detail::way_come::batch_type nothing;
-        task<detail::way_come> job{way, nothing, 1, meetings_, where.epoch};
+        detail::pseudo_gradient way(tensors_, parameters);
+        const detail::pseudo_gradient::batch_type nothing;
+        round_input<detail::pseudo_gradient> job{way, nothing, 1, meetings_, where.epoch};
         const round_report report = outer_.round(job, std::span<float>(met_));
         ++meetings_;
         std::copy(met_.begin(), met_.end(), parameters.begin());

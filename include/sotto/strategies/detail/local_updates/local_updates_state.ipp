@@ -6,7 +6,7 @@
 
 namespace sotto::detail {
 
-SOTTO_DECL work way_come::work_of(const batch_type&) const noexcept {
+SOTTO_DECL work pseudo_gradient::work_of(const batch_type&) const noexcept {
     return {.bytes = 12.0 * static_cast<double>(tensors_.size())};
 }
 

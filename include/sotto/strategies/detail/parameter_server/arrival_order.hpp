@@ -13,7 +13,7 @@
 #include "sotto/core/detail/files/descriptor.hpp"
 #include "sotto/core/detail/files/line_file.hpp"
 #include "sotto/strategies/detail/parameter_server/arrival.hpp"
-#include "sotto/transports/remarks.hpp"
+#include "sotto/transports/diagnostics.hpp"
 
 namespace sotto::detail {
 
@@ -44,7 +44,7 @@ std::string told(const arrival& a);
 class arrival_recorder {
 public:
     /// Writes the file anew; throws io_failure if it cannot be opened.
-    arrival_recorder(std::string path, const remarks& says);
+    arrival_recorder(std::string path, const diagnostics& says);
 
     /// Writes what the order is of.
     void begin(const arrivals_of& what);
@@ -67,7 +67,7 @@ private:
 
     static constexpr std::size_t lines_bytes_max = 1 << 16;
 
-    remarks says_;
+    diagnostics says_;
     detail::line_file file_;
     std::string lines_;  // that are not written yet
     std::string failure_;

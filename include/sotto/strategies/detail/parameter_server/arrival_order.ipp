@@ -55,7 +55,7 @@ SOTTO_DECL std::string told(const arrival& a) {
     }
 }
 
-SOTTO_DECL arrival_recorder::arrival_recorder(std::string path, const remarks& says)
+SOTTO_DECL arrival_recorder::arrival_recorder(std::string path, const diagnostics& says)
     : says_(says), file_(std::move(path)) {
     if (const std::error_code reason = file_.open_empty())
         throw io_failure("parameter_server: '" + file_.path() +

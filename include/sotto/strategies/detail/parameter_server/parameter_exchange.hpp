@@ -15,13 +15,13 @@
 #include "sotto/strategies/detail/all_reduce/message_codec.hpp"
 #include "sotto/strategies/detail/parameter_server/server_link.hpp"
 #include "sotto/strategies/detail/parameter_server/server_roles.hpp"
-#include "sotto/strategies/detail/parameter_server/serving_rank.hpp"
+#include "sotto/strategies/detail/parameter_server/server_node.hpp"
 #include "sotto/strategies/detail/rank_loss.hpp"
 #include "sotto/strategies/detail/shard.hpp"
 #include "sotto/strategies/detail/stopwatch.hpp"
 #include "sotto/strategies/parameter_server/serving.hpp"
 #include "sotto/strategies/round_report.hpp"
-#include "sotto/transports/remarks.hpp"
+#include "sotto/transports/diagnostics.hpp"
 #include "sotto/transports/tolerant_transport.hpp"
 #include "sotto/transports/transport.hpp"
 #include "sotto/transports/transport_ref.hpp"
@@ -44,7 +44,7 @@ public:
     /// This rank's part of the tensors, where it serves.
     const shard& own_shard() const noexcept;
     /// This rank serves by this; none where it does not.
-    void serve_by(std::unique_ptr<serving_rank> serving);
+    void serve_by(std::unique_ptr<server_node> serving);
 
     transport_ref through() const noexcept { return through_; }
 
@@ -80,7 +80,7 @@ public:
     // What is so
 
     /// None where this rank does not serve.
-    const serving_rank* server() const noexcept { return serving_.get(); }
+    const server_node* server() const noexcept { return serving_.get(); }
     /// See parameter_server_state.
     std::span<const rank_loss> losses() const noexcept { return losses_; }
     bool servers_forget() const noexcept { return forgets_; }
@@ -122,7 +122,7 @@ private:
 
     layout tensors_;
     transport_ref through_;
-    remarks says_;
+    diagnostics says_;
     server_roles roles_;
     message_codec& codec_;
     std::vector<shard> shards_;
@@ -131,7 +131,7 @@ private:
     std::vector<std::int64_t> tensor_bytes_;
     std::vector<std::uint64_t> sizes_;
     std::deque<server_link> links_;
-    std::unique_ptr<serving_rank> serving_;
+    std::unique_ptr<server_node> serving_;
     std::vector<rank_loss> losses_;
     time_point began_{};  // the round
     traffic before_{};

@@ -21,7 +21,7 @@ SOTTO_DECL parameter_exchange::parameter_exchange(const layout& tensors, const l
                                                   double remembered)
     : tensors_(tensors),
       through_(through),
-      says_(remarks::of(through)),
+      says_(diagnostics::of(through)),
       roles_(roles),
       codec_(codec),
       shards_(shards_of(tensors_, roles_.servers())),
@@ -40,7 +40,7 @@ SOTTO_DECL const shard& parameter_exchange::own_shard() const noexcept {
     return shards_[static_cast<std::size_t>(through_.rank())];
 }
 
-SOTTO_DECL void parameter_exchange::serve_by(std::unique_ptr<serving_rank> serving) {
+SOTTO_DECL void parameter_exchange::serve_by(std::unique_ptr<server_node> serving) {
     serving_ = std::move(serving);
     if (serving_ && survives_) serving_->survive(patience_);
     through_.reserve(4 * std::int64_t{roles_.servers()} + 2 * std::int64_t{through_.size()} + 1);
@@ -164,7 +164,7 @@ SOTTO_DECL void parameter_exchange::settle(round_report& report) {
 }
 
 SOTTO_DECL void parameter_exchange::at(const char* phase) noexcept {
-    const peer_failure::occasion now{.round = step_, .phase = phase};
+    const peer_failure::job_phase now{.round = step_, .phase = phase};
     through_.at(now);
     for (auto& l : links_) l.at(now);
 }

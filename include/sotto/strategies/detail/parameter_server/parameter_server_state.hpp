@@ -14,16 +14,16 @@
 #include "sotto/core/layout.hpp"
 #include "sotto/core/require_option.hpp"
 #include "sotto/strategies/detail/all_reduce/message_codec.hpp"
-#include "sotto/strategies/detail/guarded.hpp"
+#include "sotto/strategies/detail/with_rollback.hpp"
 #include "sotto/strategies/detail/parameter_server/parameter_exchange.hpp"
 #include "sotto/strategies/detail/parameter_server/served_shard.hpp"
 #include "sotto/strategies/detail/parameter_server/server_roles.hpp"
-#include "sotto/strategies/detail/parameter_server/serving_rank.hpp"
+#include "sotto/strategies/detail/parameter_server/server_node.hpp"
 #include "sotto/strategies/detail/parameter_server/shard_server.hpp"
 #include "sotto/strategies/detail/rank_loss.hpp"
 #include "sotto/strategies/detail/server_memory.hpp"
 #include "sotto/strategies/detail/stopwatch.hpp"
-#include "sotto/strategies/detail/work_of_gradient.hpp"
+#include "sotto/strategies/detail/gradient_cost.hpp"
 #include "sotto/strategies/parameter_server/arrival_paths.hpp"
 #include "sotto/strategies/parameter_server/serving.hpp"
 #include "sotto/strategies/server_report.hpp"
@@ -48,10 +48,10 @@ public:
           codec_(compressor_),
           exchange_(tensors_, worked_, roles_, through, codec_, checked(options),
                     remembered_by(compressor_)) {
-        std::unique_ptr<serving_rank> serving;
+        std::unique_ptr<server_node> serving;
         if (roles_.serves())
-            serving = std::make_unique<serving_rank>(options, tensors_, exchange_.own_shard(),
-                                                     roles_, through);
+            serving = std::make_unique<server_node>(options, tensors_, exchange_.own_shard(),
+                                                    roles_, through);
         exchange_.serve_by(std::move(serving));
     }
 
@@ -67,7 +67,7 @@ public:
     /// began are not done again: of a worker that comes back, or that begins where servers go on
     /// from a checkpoint. What another server had not had of them by then is lost.
     std::int64_t begin(std::span<float> parameters) {
-        return guarded([&] { return exchange_.begin(parameters); });
+        return with_rollback([&] { return exchange_.begin(parameters); });
     }
 
     epoch_agreement begin_epoch(const epoch_plan& plan) {
@@ -75,14 +75,14 @@ public:
     }
 
     template <class Model>
-    round_report round(task<Model>& job, std::span<float> parameters) {
-        return guarded([&] { return attempt(job, parameters); });
+    round_report round(round_input<Model>& job, std::span<float> parameters) {
+        return with_rollback([&] { return attempt(job, parameters); });
     }
 
     /// Serves until all ranks are done; then all hold the same parameters.
     ///   errors  invalid_option: no rank had any examples, so that no server took a step
     void finish(std::span<float> parameters) {
-        guarded([&] { exchange_.finish(parameters); });
+        with_rollback([&] { exchange_.finish(parameters); });
         if (!exchange_.has_trained()) detail::refuse_no_examples();
     }
 
@@ -151,13 +151,13 @@ private:
     }
 
     template <class Action>
-    auto guarded(Action action) -> decltype(action()) {
-        return detail::guarded(exchange_.through(), action,
-                               [this]() noexcept { compressing::rollback(compressor_); });
+    auto with_rollback(Action action) -> decltype(action()) {
+        return detail::with_rollback(exchange_.through(), action,
+                                     [this]() noexcept { compressing::rollback(compressor_); });
     }
 
     template <class Model>
-    round_report attempt(task<Model>& job, std::span<float> parameters) {
+    round_report attempt(round_input<Model>& job, std::span<float> parameters) {
         round_report report = exchange_.begin_round(job.step, job.examples);
         stopwatch watch(exchange_.through());
         compressing::begin_round(compressor_, exchange_.as_worker(job.epoch));

@@ -53,7 +53,7 @@ public:
     std::int64_t take_lost() noexcept { return std::exchange(lost_, 0); }
 
     /// What this rank does, for errors.
-    void at(peer_failure::occasion now) noexcept { now_ = now; }
+    void at(peer_failure::job_phase now) noexcept { now_ = now; }
 
     // Where ranks may come and go
 
@@ -114,7 +114,7 @@ private:
     bool is_greeting_ = false;
     bool resends_ = false;
     waiting_time away_;  // since the server went
-    peer_failure::occasion now_;
+    peer_failure::job_phase now_;
 };
 
 }  // namespace sotto::detail

@@ -21,10 +21,10 @@
 #include "sotto/kernels/detail/update/entries.hpp"
 #include "sotto/optimizers/optimizer.hpp"
 #include "sotto/staleness/staleness_compensator.hpp"
-#include "sotto/strategies/detail/parameter_server/attendance.hpp"
+#include "sotto/strategies/detail/parameter_server/worker_registry.hpp"
 #include "sotto/strategies/detail/parameter_server/changed_entries.hpp"
 #include "sotto/strategies/detail/parameter_server/entry_room.hpp"
-#include "sotto/strategies/detail/parameter_server/kept_versions.hpp"
+#include "sotto/strategies/detail/parameter_server/version_store.hpp"
 #include "sotto/strategies/detail/parameter_server/pushed_entries.hpp"
 #include "sotto/strategies/detail/parameter_server/pushed_gradient.hpp"
 #include "sotto/strategies/detail/parameter_server/served_push.hpp"
@@ -48,7 +48,7 @@ namespace sotto::detail {
 ///           one step
 ///   cost    decoding and one pass of the optimizer a push, both in one pass where messages are
 ///           dense and the policies work by parts, see steps_by_parts; memory for the parameters of
-///           each version in use, see kept_versions
+///           each version in use, see version_store
 ///   errors  malformed; non_finite where what comes is no number: nothing of it was applied
 template <class Options>
 class shard_server final : public served_shard {
@@ -81,7 +81,7 @@ public:
           first_float_(static_cast<std::size_t>(part.begin_of(tensors))),
           optimizer_(options.optimizer.bind(tensors_)),
           options_(options.consistency),
-          attendance_(options.consistency, workers, options.servers.servers),
+          registry_(options.consistency, workers, options.servers.servers),
           compensator_(options.compensator.bind(tensors_, workers)),
           gradient_(options.compressor, tensors_, first_rank),
           versions_(workers, static_cast<std::size_t>(tensors_.size())),
@@ -105,9 +105,9 @@ public:
         has_begun_ = true;
     }
     bool has_begun() const noexcept override { return has_begun_; }
-    bool is_present(int worker) const noexcept override { return attendance_.has(worker); }
-    void expect(int worker) override { attendance_.expect(worker); }
-    void begin_again() override { attendance_.begin_again(options_); }
+    bool is_present(int worker) const noexcept override { return registry_.has(worker); }
+    void expect(int worker) override { registry_.expect(worker); }
+    void begin_again() override { registry_.begin_again(options_); }
 
     /// Everything to be saved.
     void visit(auto&& field) {
@@ -134,7 +134,7 @@ public:
 
     /// The worker begins: it wants parameters.
     void attach(int worker) {
-        attendance_.attach(worker);
+        registry_.attach(worker);
         complete_rounds();  // it may be that nobody else is waited for
     }
 
@@ -148,25 +148,24 @@ public:
             case wire::push_kind::attach: return attach(worker);
             case wire::push_kind::resend:
             case wire::push_kind::resume:
-                attendance_.go_on(worker, static_cast<std::int64_t>(head.clock));
+                registry_.continue_from(worker, static_cast<std::int64_t>(head.clock));
                 return complete_rounds();
             case wire::push_kind::done: return detach(worker, true);
             case wire::push_kind::gradient: break;
         }
         entry& w = of(worker);
-        if (!attendance_.has(worker) || attendance_.waits(worker) || !w.has_read ||
-            head.read != w.read)
+        if (!registry_.has(worker) || registry_.waits(worker) || !w.has_read || head.read != w.read)
             throw malformed("worker " + std::to_string(worker),
                             {0, "a gradient of parameters that it has read",
                              static_cast<std::int64_t>(head.read)});
         if (!compares) versions_.release(worker);  // its answer has arrived
-        const bool dropped = attendance_.push(worker, static_cast<std::int64_t>(head.clock), now);
+        const bool dropped = registry_.push(worker, static_cast<std::int64_t>(head.clock), now);
         w.took_last = dropped ? 0 : 1;
         w.staleness = version_ - head.read;
         if (dropped) {
             ++dropped_;
             log_.push_back({worker, head.round, head.read, 0});
-        } else if (attendance_.collects()) {
+        } else if (registry_.collects()) {
             w.collected.assign(content.begin(), content.end());
             w.head = head;
         } else {
@@ -177,7 +176,7 @@ public:
 
     void detach(int worker, bool done = false) override {
         entry& w = of(worker);
-        if (!attendance_.detach(worker, done)) return;
+        if (!registry_.detach(worker, done)) return;
         w.has_read = false;
         if (w.collected.empty()) versions_.release(worker);
         versions_.free_unused();
@@ -186,7 +185,7 @@ public:
     }
 
     std::optional<answer> next_answer(time_point now) override {
-        const auto worker = attendance_.next_to_go(now);
+        const auto worker = registry_.next_to_go(now);
         if (!worker) return std::nullopt;
         entry& w = of(*worker);
         answer made{*worker,
@@ -199,7 +198,7 @@ public:
             made.content = std::as_bytes(versions_.read(*worker));
         }
         made.head.size = made.content.size();
-        made.head.clock = static_cast<std::uint64_t>(attendance_.clock(*worker));
+        made.head.clock = static_cast<std::uint64_t>(registry_.clock(*worker));
         w.has_read = true;
         w.read = version_;
         return made;
@@ -254,12 +253,12 @@ private:
     }
 
     void complete_rounds() {
-        while (attendance_.round_complete()) {
+        while (registry_.round_complete()) {
             if constexpr (in_turn)
                 step_one_by_one();
             else
                 step_by_all();
-            attendance_.end_round();
+            registry_.end_round();
         }
     }
 
@@ -287,7 +286,7 @@ private:
         gradient_.begin(worker, head);
         by_parts parts(tensors_, gradient_.compressor(), compensator_, optimizer_);
         const int rank = gradient_.rank_of(worker);
-        const auto weight = static_cast<float>(attendance_.weight());
+        const auto weight = static_cast<float>(registry_.weight());
         const std::span<const float> present = versions_.now();
         const std::span<const float> read =
             compares ? versions_.of(worker) : std::span<const float>();
@@ -326,7 +325,7 @@ private:
                 pushed_.read(gradient_.compressor(), t, messages[k], rank);
             }
         }
-        const auto weight = static_cast<float>(attendance_.weight());
+        const auto weight = static_cast<float>(registry_.weight());
         const std::span<const float> read = versions_.of(worker);
         const std::span<float> weights = versions_.change();
         begin_step(worker, head);
@@ -381,7 +380,7 @@ private:
     void for_each_collected(Visitor&& visit) {
         for (int worker = 0; worker < static_cast<int>(workers_.size()); ++worker) {
             entry& w = of(worker);
-            if (w.collected.empty() || !attendance_.in_round(worker)) continue;
+            if (w.collected.empty() || !registry_.in_round(worker)) continue;
             messages_.resize(tensors_.tensors().size());
             (void)wire::read_push(w.collected, messages_);  // as it was when it came
             try {
@@ -396,8 +395,8 @@ private:
     void clear_collected() {
         for (int worker = 0; worker < static_cast<int>(workers_.size()); ++worker) {
             entry& w = of(worker);
-            if (w.collected.empty() || !attendance_.in_round(worker)) continue;
-            if (!attendance_.has(worker)) versions_.release(worker);  // it has gone
+            if (w.collected.empty() || !registry_.in_round(worker)) continue;
+            if (!registry_.has(worker)) versions_.release(worker);  // it has gone
             w.collected.clear();
         }
     }
@@ -410,7 +409,7 @@ private:
     /// The optimizer's step by what was decoded, which was computed at the parameters `read`; empty
     /// where these are the present ones.
     void step(int worker, const wire::push_header& head, std::span<const float> read) {
-        const auto weight = static_cast<float>(attendance_.weight());
+        const auto weight = static_cast<float>(registry_.weight());
         const double factor = begin_compensating(worker, head);
         for (const tensor& t : tensors_) prepare(t, read, weight);
         optimizer_.begin_step({.where = where(head), .rate_factor = factor}, gradient_.all());
@@ -458,10 +457,10 @@ private:
     std::size_t first_float_;  // of the model's
     optimizer_state optimizer_;
     consistency_options options_;
-    attendance<consistency_options> attendance_;
+    worker_registry<consistency_options> registry_;
     compensator_state<compensator_options> compensator_;
     pushed_gradient<compressor_options> gradient_;
-    kept_versions versions_;
+    version_store versions_;
     staleness_counts counts_;
     std::vector<entry> workers_;
     std::vector<byte_view> messages_;

@@ -12,7 +12,7 @@
 namespace sotto::detail::net {
 
 /// One end of a connection that carries short frames which are few: about who lives, and votes.
-/// Without input or output, as message_link.
+/// Without input or output, as framed_connection.
 class control_stream {
 public:
     control_stream(std::uint32_t epoch, std::uint64_t seed_out, std::uint64_t seed_in,

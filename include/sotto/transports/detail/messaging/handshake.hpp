@@ -5,7 +5,7 @@
 
 #include "sotto/transports/tcp_options.hpp"
 #include "sotto/wire/detail/protocols/hello.hpp"
-#include "sotto/wire/detail/protocols/word.hpp"
+#include "sotto/wire/detail/protocols/rendezvous_message.hpp"
 
 namespace sotto::detail::net {
 
@@ -17,21 +17,21 @@ wire::hello hello_of(const tcp_options& options);
 
 /// The answer to what another rank says of itself, by what this one would say: whether both are of
 /// one job and configured alike.
-wire::word judge(const wire::hello& theirs, const wire::hello& ours) noexcept;
+wire::rendezvous_message judge(const wire::hello& theirs, const wire::hello& ours) noexcept;
 
 /// Why a rank was refused, as one sentence of both sides.
-std::string reason(const wire::word& refusal, int rank, const std::string& job);
+std::string reason(const wire::rendezvous_message& refusal, int rank, const std::string& job);
 
 /// Whether an answer to a hello is rank `peer`'s, of the process that is known already unless that
 /// is 0; `where` it came from.
 ///   errors  mismatch: it is not
-void require_welcome(const wire::word& said, int peer, std::uint64_t known,
+void require_welcome(const wire::rendezvous_message& said, int peer, std::uint64_t known,
                      const std::string& where);
 
 /// Throws what a refusal means to the rank that was refused.
 ///   errors  mismatch: configured differently, or a rank that there is already; peer_failure: a
 ///           rank was lost meanwhile; error (timed_out): some never came
-[[noreturn]] void raise(const wire::word& refusal, int rank, const std::string& job);
+[[noreturn]] void raise(const wire::rendezvous_message& refusal, int rank, const std::string& job);
 
 }  // namespace sotto::detail::net
 

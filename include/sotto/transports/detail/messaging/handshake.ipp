@@ -31,8 +31,9 @@ SOTTO_DECL wire::hello hello_of(const tcp_options& options) {
     return h;
 }
 
-SOTTO_DECL wire::word judge(const wire::hello& theirs, const wire::hello& ours) noexcept {
-    wire::word answer{.rank = ours.rank, .incarnation = ours.incarnation};
+SOTTO_DECL wire::rendezvous_message judge(const wire::hello& theirs,
+                                          const wire::hello& ours) noexcept {
+    wire::rendezvous_message answer{.rank = ours.rank, .incarnation = ours.incarnation};
     const auto refused = [&](wire::refusal why, std::uint64_t own, std::uint64_t said) {
         answer.what = wire::saying::refused;
         answer.why = why;
@@ -55,7 +56,8 @@ SOTTO_DECL wire::word judge(const wire::hello& theirs, const wire::hello& ours) 
     return answer;
 }
 
-SOTTO_DECL std::string reason(const wire::word& refusal, int rank, const std::string& job) {
+SOTTO_DECL std::string reason(const wire::rendezvous_message& refusal, int rank,
+                              const std::string& job) {
     const std::string us = "rank " + std::to_string(rank);
     const std::string them = "rank " + std::to_string(refusal.rank);
     const auto differ = [&](const std::string& what, const char* unit = "") {
@@ -92,7 +94,7 @@ SOTTO_DECL std::string reason(const wire::word& refusal, int rank, const std::st
     }
 }
 
-SOTTO_DECL void require_welcome(const wire::word& said, int peer, std::uint64_t known,
+SOTTO_DECL void require_welcome(const wire::rendezvous_message& said, int peer, std::uint64_t known,
                                 const std::string& where) {
     std::string how;
     if (said.what != wire::saying::welcome)
@@ -106,7 +108,7 @@ SOTTO_DECL void require_welcome(const wire::word& said, int peer, std::uint64_t 
                        std::to_string(peer) + ", which greets");
 }
 
-SOTTO_DECL void raise(const wire::word& refusal, int rank, const std::string& job) {
+SOTTO_DECL void raise(const wire::rendezvous_message& refusal, int rank, const std::string& job) {
     if (refusal.why == wire::refusal::lost)
         throw peer_failure(static_cast<int>(refusal.ours), "it was lost, says rank 0",
                            {.phase = "rendezvous"});

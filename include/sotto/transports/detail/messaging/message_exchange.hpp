@@ -9,8 +9,8 @@
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/transports/detail/messaging/age_list.hpp"
-#include "sotto/transports/detail/messaging/message_board.hpp"
-#include "sotto/transports/detail/messaging/message_link.hpp"
+#include "sotto/transports/detail/messaging/match_table.hpp"
+#include "sotto/transports/detail/messaging/framed_connection.hpp"
 #include "sotto/transports/transport.hpp"
 
 namespace sotto::detail::net {
@@ -41,7 +41,7 @@ public:
     bool expects(int peer) noexcept;
 
     /// Null for this rank itself and for ranks that it is not connected to.
-    message_link* link_to(int peer) noexcept;
+    framed_connection* link_to(int peer) noexcept;
 
     transfer& send(int to, const tag& label, byte_view out);
 
@@ -117,8 +117,8 @@ private:
     std::vector<std::uint32_t> free_;
     age_list<transfer> in_use_;           // transfers that are not idle
     std::vector<std::int64_t> expected_;  // receives from any rank, from rank 0, from rank 1, ...
-    message_board board_;
-    std::vector<std::unique_ptr<message_link>> links_;
+    match_table board_;
+    std::vector<std::unique_ptr<framed_connection>> links_;
 };
 
 }  // namespace sotto::detail::net

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "sotto/core/config.hpp"
-#include "sotto/core/contentless.hpp"
+#include "sotto/core/size_only.hpp"
 #include "sotto/core/errors.hpp"
 
 namespace sotto::detail::net {
@@ -34,7 +34,7 @@ SOTTO_DECL message_exchange::message_exchange(const char* transport, int rank, i
 
 SOTTO_DECL void message_exchange::connect(int peer, const link_terms& terms) {
     links_[static_cast<std::size_t>(peer)] =
-        std::make_unique<message_link>(peer, terms, board_, activity_);
+        std::make_unique<framed_connection>(peer, terms, board_, activity_);
 }
 
 SOTTO_DECL bool message_exchange::expects(int peer) noexcept {
@@ -42,7 +42,7 @@ SOTTO_DECL bool message_exchange::expects(int peer) noexcept {
            link_to(peer)->awaits_peer();
 }
 
-SOTTO_DECL message_link* message_exchange::link_to(int peer) noexcept {
+SOTTO_DECL framed_connection* message_exchange::link_to(int peer) noexcept {
     return links_[static_cast<std::size_t>(peer)].get();
 }
 
@@ -118,7 +118,7 @@ SOTTO_DECL const transfer* message_exchange::longest_waiting() const noexcept {
 SOTTO_DECL void message_exchange::disconnect(int peer) {
     std::vector<transfer*> again;
     again.reserve(transfers_.size());  // what follows cannot fail halfway
-    if (message_link* const link = link_to(peer))
+    if (framed_connection* const link = link_to(peer))
         link->abandon([&](transfer& t) {
             if (t.peer != any_rank) return;
             board_.post_again(t);
@@ -195,7 +195,7 @@ SOTTO_DECL void message_exchange::meet_arrival(transfer& receive) {
         board_.release(*there);
     } else if (!there->has_content && has_content(receive.memory())) {
         misuse("a message without content came for memory that wants some");
-    } else if (message_link* const link = link_to(there->source)) {
+    } else if (framed_connection* const link = link_to(there->source)) {
         link->hand_over(*there, receive);
     } else {  // from a rank that is gone
         deliver(receive, there->source, there->room());

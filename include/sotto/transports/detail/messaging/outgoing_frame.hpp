@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "sotto/core/bytes.hpp"
-#include "sotto/transports/detail/messaging/message_board.hpp"
+#include "sotto/transports/detail/messaging/match_table.hpp"
 #include "sotto/wire/detail/protocols/frame.hpp"
 
 namespace sotto::detail::net {

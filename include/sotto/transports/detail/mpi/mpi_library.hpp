@@ -100,7 +100,7 @@ public:
 
     operation receive(packet came, mutable_byte_view in);
 
-    bool complete(operation& under_way);
+    bool complete(operation& in_flight);
 
     static constexpr std::size_t packet_bytes_max() noexcept { return std::size_t{64} << 20; }
 

@@ -99,9 +99,9 @@ SOTTO_DECL library::operation library::receive(packet came, mutable_byte_view in
     return request;
 }
 
-SOTTO_DECL bool library::complete(operation& under_way) {
+SOTTO_DECL bool library::complete(operation& in_flight) {
     int done = 0;
-    require_success(MPI_Test(&under_way, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    require_success(MPI_Test(&in_flight, &done, MPI_STATUS_IGNORE), "MPI_Test");
     return done != 0;
 }
 

@@ -8,14 +8,14 @@
 #include "sotto/core/clock.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/transports/detail/messaging/membership.hpp"
-#include "sotto/transports/detail/messaging/message_link.hpp"
+#include "sotto/transports/detail/messaging/framed_connection.hpp"
 
 // The ends of a packet_stream: where its bytes come from and go to.
 
 namespace sotto::detail::net {
 
 struct link_end {
-    message_link* link;
+    framed_connection* link;
 
     std::span<const byte_view> output() const { return link->output(); }
     void written(std::size_t count) const noexcept { link->written(count); }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sotto/core/bytes.hpp"
-#include "sotto/core/contentless.hpp"
+#include "sotto/core/size_only.hpp"
 #include "sotto/core/result.hpp"
 #include "sotto/transports/detail/messaging/ring_queue.hpp"
 #include "sotto/transports/packet_library.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "sotto/core/config.hpp"
-#include "sotto/core/contentless.hpp"
+#include "sotto/core/size_only.hpp"
 #include "sotto/core/detail/memory/finite.hpp"
 #include "sotto/core/errors.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "sotto/core/clock.hpp"
 #include "sotto/transports/detail/simulated/rank_queue.hpp"
-#include "sotto/transports/detail/simulated/strand.hpp"
+#include "sotto/transports/detail/simulated/fiber.hpp"
 
 namespace sotto::detail::simulation {
 
@@ -36,7 +36,7 @@ struct killed {};
 /// nothing depends on how the system schedules threads, and no state that only ranks and happenings
 /// touch needs a lock.
 ///   cost    a happening 0.1 us, more where many are told beforehand; a change of ranks what a
-///           strand's turn costs; a rank that sleeps until a time before which nothing else is to
+///           fiber's turn costs; a rank that sleeps until a time before which nothing else is to
 ///           happen just goes on
 ///   errors  std::logic_error, of who sleeps last, or of `run` once no rank is left that could go
 ///           on: all ranks sleep for ever, and nothing would wake one
@@ -85,18 +85,18 @@ public:
     template <class Body>
     void run(Body body) {
         left_ = sleepers_.size();
-        strand here;
+        fiber here;
         for (int rank = 0; rank < static_cast<int>(sleepers_.size()); ++rank) {
             of(rank).is_asleep = true;
             turns_.set(rank, now_);
-            of(rank).code.start([this, rank, &body, &here]() -> strand* {
+            of(rank).code.start([this, rank, &body, &here]() -> fiber* {
                 of(rank).is_asleep = false;
                 body(rank);
                 --left_;
                 return &first_of_those_left(here);
             });
         }
-        if (strand& first = first_of_those_left(here); &first != &here) here.give_to(first);
+        if (fiber& first = first_of_those_left(here); &first != &here) here.give_to(first);
         if (stopped_by_) std::rethrow_exception(std::exchange(stopped_by_, nullptr));
     }
 
@@ -108,7 +108,7 @@ public:
 
 private:
     struct sleeper {
-        strand code;
+        fiber code;
         bool is_asleep = false;
         bool is_deaf = false;
         bool woken = false;
@@ -130,7 +130,7 @@ private:
     sleeper& of(int rank) noexcept { return *sleepers_[static_cast<std::size_t>(rank)]; }
     const sleeper& of(int rank) const noexcept;
 
-    strand& first_of_those_left(strand& otherwise);
+    fiber& first_of_those_left(fiber& otherwise);
 
     /// Lets others have their turn until the rank's own comes.
     void pass(int rank);

@@ -66,7 +66,7 @@ SOTTO_DECL const virtual_time::sleeper& virtual_time::of(int rank) const noexcep
     return *sleepers_[static_cast<std::size_t>(rank)];
 }
 
-SOTTO_DECL strand& virtual_time::first_of_those_left(strand& otherwise) {
+SOTTO_DECL fiber& virtual_time::first_of_those_left(fiber& otherwise) {
     while (left_ > 0) try {
             return next()->code;
         } catch (...) {

@@ -23,7 +23,7 @@
 #include "sotto/transports/detail/messaging/membership.hpp"
 #include "sotto/transports/detail/messaging/membership_words.hpp"
 #include "sotto/transports/detail/messaging/send_progress.hpp"
-#include "sotto/transports/detail/tcp/tcp_gathering.hpp"
+#include "sotto/transports/detail/tcp/tcp_rendezvous.hpp"
 #include "sotto/transports/detail/tcp/tcp_socket.hpp"
 
 namespace sotto::detail::net {
@@ -62,7 +62,7 @@ public:
     /// `to_user` is rung when there is something new for a rank that waits. `gathering`: by which
     /// ranks come while others work; none where they do not.
     tcp_control(membership state, std::vector<std::unique_ptr<tcp_socket>> sockets,
-                wake_up& to_user, std::unique_ptr<tcp_gathering> gathering = nullptr);
+                wake_up& to_user, std::unique_ptr<tcp_rendezvous> gathering = nullptr);
     ~tcp_control() { stop(); }
 
     bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
@@ -164,7 +164,7 @@ private:
     std::vector<std::unique_ptr<tcp_socket>> sockets_;
     wake_up own_;
     wake_up* to_user_;
-    std::unique_ptr<tcp_gathering> gathering_;
+    std::unique_ptr<tcp_rendezvous> gathering_;
     std::vector<std::optional<int>> data_;  // descriptors of the connections for messages, by rank
     std::vector<send_progress> sent_;       // by these
     duration noted_limit_{};

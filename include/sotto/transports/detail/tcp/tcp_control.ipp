@@ -14,7 +14,7 @@
 #include "sotto/core/detail/processes/thread.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/detail/tcp/tcp_connections.hpp"
-#include "sotto/transports/remarks.hpp"
+#include "sotto/transports/diagnostics.hpp"
 #include "sotto/wire/detail/protocols/membership_report.hpp"
 
 namespace sotto::detail::net {
@@ -43,7 +43,7 @@ SOTTO_DECL std::string altered(const std::string& why, int own) {
 
 SOTTO_DECL tcp_control::tcp_control(membership state,
                                     std::vector<std::unique_ptr<tcp_socket>> sockets,
-                                    wake_up& to_user, std::unique_ptr<tcp_gathering> gathering)
+                                    wake_up& to_user, std::unique_ptr<tcp_rendezvous> gathering)
     : state_(std::move(state)),
       sockets_(std::move(sockets)),
       to_user_(&to_user),
@@ -85,7 +85,7 @@ SOTTO_DECL void tcp_control::say_noted() {
         const std::lock_guard lock(mutex_);
         text = noted_;
     }
-    remarks(state_.rank(), false).say(text);
+    diagnostics(state_.rank(), false).say(text);
 }
 
 SOTTO_DECL void tcp_control::start() {

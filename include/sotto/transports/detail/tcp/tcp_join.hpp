@@ -10,13 +10,13 @@
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/deadline.hpp"
 #include "sotto/transports/detail/tcp/tcp_connections.hpp"
-#include "sotto/transports/detail/tcp/tcp_greeter.hpp"
+#include "sotto/transports/detail/tcp/tcp_handshake.hpp"
 #include "sotto/transports/detail/tcp/tcp_opening.hpp"
-#include "sotto/transports/detail/tcp/tcp_rendezvous.hpp"
+#include "sotto/transports/detail/tcp/rendezvous_channel.hpp"
 #include "sotto/transports/detail/tcp/tcp_socket.hpp"
 #include "sotto/transports/tcp_options.hpp"
 #include "sotto/wire/detail/protocols/hello.hpp"
-#include "sotto/wire/detail/protocols/word.hpp"
+#include "sotto/wire/detail/protocols/rendezvous_message.hpp"
 
 namespace sotto::detail::net {
 
@@ -28,13 +28,13 @@ namespace sotto::detail::net {
 /// first connection is for control). Who has all its connections says so to rank 0, and when all
 /// have, rank 0 lets them go. A rank that is lost meanwhile, or that another one cannot reach, is
 /// rank 0's to name; everybody else waits for its word.
-///   wire    hello.hpp, word.hpp and rank_table.hpp of wire/detail/protocols
+///   wire    hello.hpp, rendezvous_message.hpp and rank_table.hpp of wire/detail/protocols
 ///   cost    a full mesh, 2 (N - 1) sockets a rank: collectives differ in who their neighbours are.
 ///           One connection for data fills 1 Gbit/s, see bench/network
 ///   errors  invalid_option: options that cannot work, or an address that strangers could reach;
 ///           mismatch: another rank is configured differently; io_failure: the system refuses to
 ///           listen; peer_failure: a rank is lost meanwhile; error (timed_out): ranks never came
-class tcp_join : public tcp_greeter {
+class tcp_join : public tcp_handshake {
     using enum wire::connection_purpose;
 
 public:
@@ -47,7 +47,8 @@ private:
     // One connection
 
     /// Whether the connection is one that this rank waits for.
-    wire::word admit(const wire::hello& said, wire::word answer) override;
+    wire::rendezvous_message admit(const wire::hello& said,
+                                   wire::rendezvous_message answer) override;
 
     bool met(tcp_opening& o, const wire::hello& said) override;
 
@@ -55,7 +56,7 @@ private:
 
     bool unanswered(tcp_opening& o) override;
 
-    bool answered(tcp_opening& o, const wire::word& said) override;
+    bool answered(tcp_opening& o, const wire::rendezvous_message& said) override;
 
     bool heard(tcp_opening&, const bytes&) override { return false; }  // met_ has all that are
 
@@ -64,19 +65,19 @@ private:
     /// Rank 0 did not answer where it was looked for.
     void look_elsewhere(tcp_opening& o);
 
-    [[noreturn]] void be_refused(const wire::word& said) const;
+    [[noreturn]] void be_refused(const wire::rendezvous_message& said) const;
 
     std::unique_ptr<tcp_socket>& place_of(const tcp_opening& o) noexcept;
 
     // What those say that are met
 
-    void hear(const tcp_rendezvous::arrival& came);
+    void hear(const rendezvous_channel::arrival& came);
 
-    void hear_leader(const tcp_rendezvous::arrival& came);
+    void hear_leader(const rendezvous_channel::arrival& came);
 
     void meet_all(const bytes& table);
 
-    void hear_follower(const tcp_rendezvous::arrival& came);
+    void hear_follower(const rendezvous_channel::arrival& came);
 
     // All together
 
@@ -89,13 +90,13 @@ private:
     /// A rank that had come is gone. All that there are hear it from rank 0.
     [[noreturn]] void lose(int rank, const std::string& how);
 
-    void tell(const wire::word& word);
+    void tell(const wire::rendezvous_message& word);
 
     [[noreturn]] void give_up();
 
     endpoint meeting_;               // where rank 0 is
     asio::ip::address own_address_;  // by which this rank reaches it
-    tcp_rendezvous met_;
+    rendezvous_channel met_;
     std::optional<deadline> connects_;           // the others: since all are there
     bool all_met_ = false;                       // rank 0
     bool releases_ = false;                      // rank 0

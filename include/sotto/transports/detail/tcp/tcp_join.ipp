@@ -22,7 +22,7 @@
 namespace sotto::detail::net {
 
 SOTTO_DECL tcp_join::tcp_join(tcp_context context, const tcp_options& options, resolver ask)
-    : tcp_greeter(std::move(context), options, std::move(ask)), met_(options) {
+    : tcp_handshake(std::move(context), options, std::move(ask)), met_(options) {
     const auto count = static_cast<std::size_t>(options.size);
     made_.control.resize(count);
     made_.data.resize(count);
@@ -60,7 +60,8 @@ SOTTO_DECL tcp_connections tcp_join::run() {
     return std::move(made_);
 }
 
-SOTTO_DECL wire::word tcp_join::admit(const wire::hello& said, wire::word answer) {
+SOTTO_DECL wire::rendezvous_message tcp_join::admit(const wire::hello& said,
+                                                    wire::rendezvous_message answer) {
     const int peer = static_cast<int>(said.rank);
     const bool meets = said.purpose == rendezvous;
     if (peer <= options_.rank || meets != (options_.rank == 0 && said.purpose != data))
@@ -91,7 +92,7 @@ SOTTO_DECL bool tcp_join::unanswered(tcp_opening& o) {
     return true;
 }
 
-SOTTO_DECL bool tcp_join::answered(tcp_opening& o, const wire::word& said) {
+SOTTO_DECL bool tcp_join::answered(tcp_opening& o, const wire::rendezvous_message& said) {
     if (said.what == saying::refused) be_refused(said);
     std::uint64_t& known = made_.incarnations[index(o.peer)];
     require_welcome(said, o.peer, known, described(o.place()));
@@ -125,7 +126,7 @@ SOTTO_DECL void tcp_join::look_elsewhere(tcp_opening& o) {
     o.look_at(meeting_);
 }
 
-SOTTO_DECL void tcp_join::be_refused(const wire::word& said) const {
+SOTTO_DECL void tcp_join::be_refused(const wire::rendezvous_message& said) const {
     require_sockets(openings_, made_.lacking(options_.rank), options_);
     raise(said, options_.rank, options_.job);
 }
@@ -134,7 +135,7 @@ SOTTO_DECL std::unique_ptr<tcp_socket>& tcp_join::place_of(const tcp_opening& o)
     return (o.purpose == data ? made_.data : made_.control)[index(o.peer)];
 }
 
-SOTTO_DECL void tcp_join::hear(const tcp_rendezvous::arrival& came) {
+SOTTO_DECL void tcp_join::hear(const rendezvous_channel::arrival& came) {
     if (came.why) {
         if (releases_) return;  // it has all it needs: how it ended is the job's to find out
         if (came.malformed_by && options_.rank != 0)
@@ -145,7 +146,7 @@ SOTTO_DECL void tcp_join::hear(const tcp_rendezvous::arrival& came) {
     options_.rank == 0 ? hear_follower(came) : hear_leader(came);
 }
 
-SOTTO_DECL void tcp_join::hear_leader(const tcp_rendezvous::arrival& came) {
+SOTTO_DECL void tcp_join::hear_leader(const rendezvous_channel::arrival& came) {
     if (came.said.what == saying::table) meet_all(came.table);
     if (came.said.what != saying::go) return;
     made_.control[0] = met_.take(0);
@@ -164,7 +165,7 @@ SOTTO_DECL void tcp_join::meet_all(const bytes& table) {
     connects_.emplace(now(), options_.join);
 }
 
-SOTTO_DECL void tcp_join::hear_follower(const tcp_rendezvous::arrival& came) {
+SOTTO_DECL void tcp_join::hear_follower(const rendezvous_channel::arrival& came) {
     if (came.said.what == saying::ready) ready_[index(came.peer)] = true;
     const auto lacking = static_cast<int>(came.said.ours);
     if (came.said.what == saying::lacks && lacking == came.peer)
@@ -196,7 +197,7 @@ SOTTO_DECL void tcp_join::follow() {
     const std::optional<int> lacks = made_.lacking(options_.rank);
     if (lacks && !connects_->passed(now())) return;
     require_sockets(openings_, lacks, options_);
-    wire::word word{.what = lacks ? saying::lacks : saying::ready};
+    wire::rendezvous_message word{.what = lacks ? saying::lacks : saying::ready};
     if (lacks) word.ours = static_cast<std::uint64_t>(*lacks);
     met_.say(word);
     said_ready_ = !lacks;
@@ -211,7 +212,7 @@ SOTTO_DECL void tcp_join::lose(int rank, const std::string& how) {
     throw peer_failure(rank, how, {.phase = "rendezvous"});
 }
 
-SOTTO_DECL void tcp_join::tell(const wire::word& word) {
+SOTTO_DECL void tcp_join::tell(const wire::rendezvous_message& word) {
     met_.say(word);
     close_when_heard(met_.take_all(), std::chrono::milliseconds(500));
 }

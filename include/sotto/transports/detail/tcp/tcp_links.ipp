@@ -9,7 +9,7 @@
 #include "sotto/core/config.hpp"
 #include "sotto/core/errors.hpp"
 #include "sotto/transports/detail/messaging/membership.hpp"
-#include "sotto/transports/detail/messaging/message_link.hpp"
+#include "sotto/transports/detail/messaging/framed_connection.hpp"
 
 namespace sotto::detail::net {
 
@@ -73,7 +73,7 @@ SOTTO_DECL void tcp_links::move(std::int64_t keeps, bool from_all) {
 }
 
 SOTTO_DECL void tcp_links::write(int peer) {
-    message_link& link = *exchange_->link_to(peer);
+    framed_connection& link = *exchange_->link_to(peer);
     while (at(peer) && link.has_output()) {
         const moved sent = at(peer)->write(link.output());
         if (sent.bytes == 0) return;  // that it is closed is read, after what came before
@@ -87,7 +87,7 @@ SOTTO_DECL void tcp_links::write_to_all() {
 }
 
 SOTTO_DECL void tcp_links::read(int peer, std::int64_t keeps) {
-    message_link& link = *exchange_->link_to(peer);
+    framed_connection& link = *exchange_->link_to(peer);
     if (link.halted() && !take(peer, link.received(0, keeps))) return;
     while (at(peer) && !link.halted()) {
         const auto room = link.input();

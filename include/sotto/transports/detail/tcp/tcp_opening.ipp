@@ -13,7 +13,7 @@
 #include "sotto/transports/detail/tcp/tcp_context.hpp"
 #include "sotto/transports/detail/tcp/tcp_security.hpp"
 #include "sotto/wire/detail/protocols/rank_table.hpp"
-#include "sotto/wire/detail/protocols/word.hpp"
+#include "sotto/wire/detail/protocols/rendezvous_message.hpp"
 
 namespace sotto::detail::net {
 
@@ -53,7 +53,7 @@ SOTTO_DECL std::size_t tcp_opening::due(std::size_t ranks) const noexcept {
         case stage::knock_due: return tcp_security::first_bytes;
         case stage::hello_due: return wire::hello_bytes;
         case stage::table_due: return wire::rank_table_bytes(ranks);
-        default: return wire::word_bytes;
+        default: return wire::rendezvous_message_bytes;
     }
 }
 

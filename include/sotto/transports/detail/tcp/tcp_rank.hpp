@@ -25,7 +25,7 @@
 #include "sotto/transports/detail/messaging/message_exchange.hpp"
 #include "sotto/transports/detail/tcp/tcp_connections.hpp"
 #include "sotto/transports/detail/tcp/tcp_control.hpp"
-#include "sotto/transports/detail/tcp/tcp_gathering.hpp"
+#include "sotto/transports/detail/tcp/tcp_rendezvous.hpp"
 #include "sotto/transports/detail/tcp/tcp_links.hpp"
 #include "sotto/transports/tcp_options.hpp"
 #include "sotto/transports/tolerant_transport.hpp"
@@ -39,7 +39,7 @@ public:
     using ballot = membership::ballot;
 
     tcp_rank(const tcp_options& options, tcp_connections connections,
-             std::unique_ptr<tcp_gathering> gathering);
+             std::unique_ptr<tcp_rendezvous> gathering);
     tcp_rank(const tcp_rank&) = delete;
     tcp_rank& operator=(const tcp_rank&) = delete;
     ~tcp_rank();
@@ -74,7 +74,7 @@ public:
     void tolerate();
     std::optional<rank_change> next_change();
 
-    void at(peer_failure::occasion now) noexcept { occasion_ = now; }
+    void at(peer_failure::job_phase now) noexcept { phase_ = now; }
     void reserve(std::int64_t count) { exchange_.reserve(count); }
     time_point now() const noexcept { return std::chrono::steady_clock::now(); }
     traffic counters() const noexcept { return exchange_.counters(); }
@@ -89,7 +89,7 @@ private:
     /// In a child of fork(): no other rank notices.
     void leave_to_parent() noexcept { withdrawn_ = true; }
 
-    static bool under_way(const transfer& t) noexcept;
+    static bool in_flight(const transfer& t) noexcept;
 
     void begin();
 
@@ -178,7 +178,7 @@ private:
     std::vector<pollfd> waits_;
     unwinding unwinding_;
     owner_process owner_;
-    peer_failure::occasion occasion_;
+    peer_failure::job_phase phase_;
 };
 
 }  // namespace sotto::detail::net

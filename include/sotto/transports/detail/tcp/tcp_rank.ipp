@@ -45,10 +45,10 @@ SOTTO_DECL request tcp_rank::receive(int from, tag label, mutable_byte_view in) 
 SOTTO_DECL std::optional<completion> tcp_rank::poll(request r) {
     begin();
     transfer& t = exchange_.find(r);
-    if (under_way(t)) {
+    if (in_flight(t)) {
         links_.move_now_and_then();
         let_go();
-        if (under_way(t)) {
+        if (in_flight(t)) {
             require_possible(t);
             return std::nullopt;
         }
@@ -59,7 +59,7 @@ SOTTO_DECL std::optional<completion> tcp_rank::poll(request r) {
 SOTTO_DECL completion tcp_rank::wait(request r) {
     begin();
     transfer& t = exchange_.find(r);
-    block([&] { return !under_way(t); }, [&] { return t.peer; }, [&] { return described(t); },
+    block([&] { return !in_flight(t); }, [&] { return t.peer; }, [&] { return described(t); },
           [&] { require_possible(t); });
     return finish(t);
 }
@@ -116,7 +116,7 @@ SOTTO_DECL bool tcp_rank::agree(ballot& among, bool vote) {
     };
     block(
         look, [&] { return absent; }, [] { return std::string("a vote"); }, [] {}, &among);
-    if (!verdict && gone >= 0) throw peer_failure(gone, "there is no vote of it", occasion_);
+    if (!verdict && gone >= 0) throw peer_failure(gone, "there is no vote of it", phase_);
     if (!verdict) raise();
     return *verdict;
 }
@@ -144,7 +144,7 @@ SOTTO_DECL void tcp_rank::blame(int rank, const std::string& cause, errc code) {
     accuse(rank, cause, code);
     if (!tolerates_) raise();
     if (rank == this->rank()) withdraw();
-    throw peer_failure(rank, cause, occasion_, code);
+    throw peer_failure(rank, cause, phase_, code);
 }
 
 SOTTO_DECL void tcp_rank::tolerate() {
@@ -171,7 +171,7 @@ SOTTO_DECL std::optional<rank_change> tcp_rank::next_change() {
 }
 
 SOTTO_DECL tcp_rank::tcp_rank(const tcp_options& options, tcp_connections connections,
-                              std::unique_ptr<tcp_gathering> gathering)
+                              std::unique_ptr<tcp_rendezvous> gathering)
     : options_(options),
       incarnation_(connections.incarnations[static_cast<std::size_t>(options.rank)]),
       exchange_("tcp", options.rank, options.size),
@@ -219,7 +219,7 @@ SOTTO_DECL void tcp_rank::connect(int peer, std::uint64_t incarnation) {
                        .part = wire::message_part_bytes});
 }
 
-SOTTO_DECL bool tcp_rank::under_way(const transfer& t) noexcept {
+SOTTO_DECL bool tcp_rank::in_flight(const transfer& t) noexcept {
     return t.reached == transfer::stage::posted;
 }
 
@@ -230,7 +230,7 @@ SOTTO_DECL void tcp_rank::begin() {
 
 SOTTO_DECL void tcp_rank::require_here(int peer) const {
     if (tolerates_ && peer >= 0 && peer < size() && peer != rank() && !links_.is_open(peer))
-        throw peer_failure(peer, "it went", occasion_);
+        throw peer_failure(peer, "it went", phase_);
 }
 
 SOTTO_DECL void tcp_rank::let_go() {
@@ -253,7 +253,7 @@ SOTTO_DECL completion tcp_rank::finish(transfer& t) {
     if (t.reached == transfer::stage::lost) {
         const int peer = t.peer;
         exchange_.retire(t);
-        throw peer_failure(peer, "it went", occasion_);
+        throw peer_failure(peer, "it went", phase_);
     }
     if (t.reached == transfer::stage::too_long) {
         const std::string text = too_long(t, rank());
@@ -302,8 +302,8 @@ SOTTO_DECL std::string tcp_rank::how_late(const std::string& what) const {
 SOTTO_DECL void tcp_rank::raise() {
     withdraw();  // first: the caller's memory goes while the exception passes
     const auto why = control_.with([](membership& m) { return m.first_failure(); });
-    if (!why) throw peer_failure(rank(), "its memory is used up", occasion_);
-    throw peer_failure(why->rank, why->cause, occasion_, why->code);
+    if (!why) throw peer_failure(rank(), "its memory is used up", phase_);
+    throw peer_failure(why->rank, why->cause, phase_, why->code);
 }
 
 }  // namespace sotto::detail::net

@@ -3,153 +3,164 @@
 #include <poll.h>
 
 #include <chrono>
-#include <condition_variable>
-#include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "sotto/core/bytes.hpp"
 #include "sotto/core/clock.hpp"
-#include "sotto/core/deadline.hpp"
-#include "sotto/core/detail/processes/owner_process.hpp"
-#include "sotto/core/result.hpp"
-#include "sotto/transports/detail/messaging/liveness.hpp"
+#include "sotto/transports/detail/tcp/tcp_connections.hpp"
+#include "sotto/transports/detail/tcp/tcp_handshake.hpp"
+#include "sotto/transports/detail/tcp/tcp_opening.hpp"
 #include "sotto/transports/detail/tcp/tcp_socket.hpp"
 #include "sotto/transports/tcp_options.hpp"
-#include "sotto/wire/detail/protocols/word.hpp"
+#include "sotto/wire/detail/protocols/hello.hpp"
+#include "sotto/wire/detail/protocols/rendezvous_message.hpp"
 
 namespace sotto::detail::net {
 
-/// The connections between rank 0 and the other ranks from the greeting until the job begins. Both
-/// sides say four times a second that they live, and send each other words.
+/// How the ranks of an elastic job find each other: at its beginning, and whenever one comes late
+/// or comes again, as long as the job lasts.
 ///
-/// A thread of its own sends and receives signs of life: the thread that meets the other ranks may
-/// be busy with their handshakes for longer than a rank may be silent. Where the system has no
-/// thread left, the calls do what they can.
-class tcp_rendezvous {
+/// A rank that comes says hello to rank 0, and where it listens; rank 0 tells it where those listen
+/// that are there. It connects to each of them, once for control and once for data, and says that
+/// it is ready. Rank 0 lets it go: at the beginning of the job when all have come or
+/// tcp_options::join is over, later at once. Where a connection was lost, the higher of two ranks
+/// tries to connect to the lower, so that all come to a rank 0 that is there anew; of two that
+/// connect to each other at once, the higher one's connections count.
+///   wire    as tcp_join, but that the connection by which a rank meets rank 0 serves nothing else,
+///           and that rank 0 sends its table at once, with ports of 0 for ranks that are not there
+///   cost    as tcp_join; for each lower rank that is gone some attempts to connect a second
+///   errors  as tcp_join; ranks that do not come are none, but if nobody does
+class tcp_rendezvous final : public tcp_handshake {
+    using enum wire::connection_purpose;
+
 public:
-    /// What came from a rank: a word, a word with the table behind it, or the end.
+    /// A rank that is there: its connections.
     struct arrival {
-        int peer = 0;
-        wire::word said{};
-        bytes table{};                        // behind saying::table
-        std::optional<std::string> why{};     // no word came: why the rank is lost
-        std::optional<fault> malformed_by{};  // because of what it sent
+        int rank = 0;
+        std::uint64_t incarnation = 0;
+        std::unique_ptr<tcp_socket> control, data;
     };
 
-    explicit tcp_rendezvous(const tcp_options& options);
-    tcp_rendezvous(const tcp_rendezvous&) = delete;
-    tcp_rendezvous& operator=(const tcp_rendezvous&) = delete;
-    ~tcp_rendezvous() { stop(); }
+    /// `ask`: finds the addresses of names.
+    tcp_rendezvous(tcp_context context, const tcp_options& options, resolver ask = ask_system)
+        : tcp_handshake(std::move(context), options, std::move(ask)), peers_(index(options.size)) {}
 
-    /// Both ends have greeted each other. `output`: what is still to be written.
-    void add(int peer, std::unique_ptr<tcp_socket> socket, byte_view output);
+    std::uint64_t incarnation() const noexcept { return incarnation_; }
 
-    /// Ranks that are met.
-    std::size_t size() const;
+    /// Until this rank may begin: with those that are there.
+    tcp_connections run();
 
-    /// Says a word to all, and what follows it.
-    void say(const wire::word& what, byte_view behind = {});
+    // While the job lasts
 
-    /// The next thing that came.
-    std::optional<arrival> next();
+    /// Adds what is to be waited for; until when at most.
+    time_point add_waits(std::vector<pollfd>& waits);
 
-    /// A rank that is lost because it gives no sign of life, and why. One that is ready gives none.
-    std::optional<std::pair<int, std::string>> first_silent();
+    /// Does what can be done; false if it was `enough` before that.
+    bool advance(time_point enough = (time_point::max)());
 
-    /// Lets all ranks begin; those to which that is written leave with their connection, which
-    /// carries frames from then on. Returns whether all have left.
-    template <class Take>
-    bool release(Take&& take) {
-        const std::lock_guard lock(mutex_);
-        if (std::exchange(shows_life_, false))
-            for (auto& [peer, l] : lines_) {
-                say(l, {.what = wire::saying::go});
-                l.has_gone = true;
-            }
-        for (auto next = lines_.begin(); next != lines_.end();) {
-            auto& [peer, l] = *next;
-            flush(l);
-            const bool leaves = l.has_ended || l.out.empty();
-            if (leaves) take(peer, std::move(l.socket));
-            next = leaves ? lines_.erase(next) : std::next(next);
-        }
-        return lines_.empty();
-    }
+    /// The next rank that is there now.
+    std::optional<arrival> next_arrival();
 
-    /// The connection to a rank that let this one begin.
-    std::unique_ptr<tcp_socket> take(int peer);
-
-    /// All connections, to end them.
-    std::vector<std::unique_ptr<tcp_socket>> take_all();
-
-    /// Adds what is to be waited for; returns how long at most. The thread may have been there
-    /// first, and in a crowd it is that alone which receives signs of life.
-    duration add_waits(std::vector<pollfd>& waits) const;
-
-    /// Shows that this rank lives, where that is due, and receives what came.
-    void tick();
+    /// A rank is gone; one that has left is not looked for.
+    void gone(int rank, bool left);
 
 private:
-    struct line {
-        std::unique_ptr<tcp_socket> socket{};
-        bytes in{}, out{};
-        liveness life{duration::zero()};
-        std::optional<wire::word> table_due{};  // whose table is to come
-        bool is_ready = false;                  // it said so
-        bool has_gone = false;                  // "go" was said: what follows is the job's
-        bool has_ended = false;
+    void meet();
+
+    struct peer {
+        std::uint64_t incarnation = 0;                  // of the connections below
+        std::unique_ptr<tcp_socket> control{}, data{};  // until both are there
+        std::optional<endpoint> place{};
+        bool is_here = false;
+        bool wanted = false;        // this rank is to connect to it
+        bool connects = false;      // and does
+        std::uint64_t met = 0;      // rank 0: incarnation that has come to meet it
+        bool ready = false;         // rank 0: it has all its connections
+        time_point waited_until{};  // before this rank says that it is ready
+        time_point next_try{};
+        duration pause = pause_min;
     };
 
-    static time_point now() noexcept { return std::chrono::steady_clock::now(); }
+    static constexpr duration pause_min = std::chrono::milliseconds(5);
 
-    void start();
+    /// Between two attempts to connect: within few of them, and long before others that have
+    /// connected already take this rank for dead, all that live have found each other.
+    duration pause_max() const noexcept;
 
-    /// A child of fork() has no such thread, which may have held the mutex.
-    void stop() noexcept;
+    peer& at(int rank) noexcept { return peers_[index(rank)]; }
 
-    void run() noexcept;
+    template <class Visitor>
+    void for_each_other(Visitor&& visit) {
+        for (int rank = 0; rank < options_.size; ++rank)
+            if (rank != options_.rank) visit(rank, at(rank));
+    }
 
-    // All of these require the mutex.
+    // One connection
 
-    void show_life();
+    wire::rendezvous_message admit(const wire::hello& said,
+                                   wire::rendezvous_message answer) override;
 
-    void say(line& to, wire::word what) const;
+    bool met(tcp_opening& o, const wire::hello& said) override;
 
-    void flush(line& to);
+    void turned_away(const std::string& why) override { turned_away_ = why; }
 
-    void receive();
+    bool unanswered(tcp_opening& o) override;
 
-    /// Reads up to the end of what is due next, and no byte of what follows; whether that came.
-    bool read(int peer, line& from);
+    bool answered(tcp_opening& o, const wire::rendezvous_message& said) override;
 
-    /// What came is whole. Returns whether more may come.
-    bool take(int peer, line& from, bytes whole);
+    bool heard(tcp_opening& o, const bytes& whole) override;
 
-    void end(line& of, arrival last);
+    bool lost(tcp_opening& o, const std::string& how) override;
 
-    std::uint32_t own_;
-    std::size_t table_bytes_;
-    bool is_crowded_;
-    liveness_options options_;
-    mutable std::mutex mutex_;
-    owned_by_process<std::condition_variable> stopped_;
-    std::map<int, line> lines_;  // by rank
+    /// Rank 0 did not answer where it was looked for.
+    void look_elsewhere(tcp_opening& o);
+
+    bool broken(tcp_opening& o) override;
+
+    bool learn(tcp_opening& o, const bytes& table);
+
+    void tell_places(tcp_opening& to);
+
+    /// Where those listen that are there, or on their way.
+    std::vector<wire::listening_place> places_there(int but);
+
+    void take_over(tcp_opening& o, std::uint64_t incarnation);
+
+    /// This attempt to connect has failed; the next one is after a pause.
+    bool retreat(tcp_opening& o);
+
+    /// Whether the other rank has an attempt of this one to answer.
+    bool has_said_hello(int rank);
+
+    void end_connecting(int rank);
+
+    void connect_to_wanted();
+
+    // All together
+
+    /// Rank 0.
+    void lead();
+
+    /// The others.
+    void follow();
+
+    [[noreturn]] void give_up();
+
+    std::vector<peer> peers_;
+    endpoint meeting_;  // where rank 0 is
+    time_point began_{};
+    bool resumes_ = false;     // rank 0: the job was under way before it came
+    bool knows_all_ = false;   // the others: who is there
+    bool said_ready_ = false;  // the others
+    bool released_ = false;
+    std::string turned_away_;  // the last rank that was, and why
     std::deque<arrival> arrivals_;
-    waiting_time clock_;  // a halt of this process is no time
-    time_point shown_{};
-    bool shows_life_ = true;
-    bool stopping_ = false;
-    bool has_no_thread_ = false;
-    owned_by_process<std::thread> thread_;  // last: it uses all of the above
 };
 
 }  // namespace sotto::detail::net

@@ -3,212 +3,322 @@
 #include "sotto/transports/detail/tcp/tcp_rendezvous.hpp"
 
 #include <algorithm>
-#include <span>
+#include <cstddef>
 
 #include "sotto/core/config.hpp"
-#include "sotto/core/detail/processes/thread.hpp"
 #include "sotto/core/errors.hpp"
+#include "sotto/core/result.hpp"
+#include "sotto/transports/detail/messaging/handshake.hpp"
+#include "sotto/transports/detail/tcp/tcp_address.hpp"
 #include "sotto/wire/detail/protocols/rank_table.hpp"
 
 namespace sotto::detail::net {
 
-SOTTO_DECL tcp_rendezvous::tcp_rendezvous(const tcp_options& options)
-    : own_(static_cast<std::uint32_t>(options.rank)),
-      table_bytes_(wire::rank_table_bytes(static_cast<std::size_t>(options.size))),
-      is_crowded_(static_cast<std::size_t>(options.size) > tcp_socket::crowd),
-      // A rank may be busy with others before it has read that it is welcome.
-      options_{options.heartbeat, options.dead_after, (std::max)(options.join, options.dead_after),
-               "tcp"},
-      clock_(now(), (options.dead_after / 2 + options.heartbeat) / 4) {}
-
-SOTTO_DECL void tcp_rendezvous::add(int peer, std::unique_ptr<tcp_socket> socket,
-                                    byte_view output) {
-    {
-        const std::lock_guard lock(mutex_);
-        socket->resend_steadily();
-        line& made = lines_[peer];
-        made.socket = std::move(socket);
-        made.out.assign(output.begin(), output.end());
-        made.life = liveness(clock_.at(now()));
-        say(made, {.what = wire::saying::alive});
-        flush(made);
+SOTTO_DECL tcp_connections tcp_rendezvous::run() {
+    begin_meeting();
+    if (options_.size > 1) meet();
+    tcp_connections made;
+    made.control.resize(peers_.size());
+    made.data.resize(peers_.size());
+    made.incarnations.resize(peers_.size());
+    made.incarnations[index(options_.rank)] = incarnation_;
+    while (auto come = next_arrival()) {
+        const std::size_t which = index(come->rank);
+        made.control[which] = std::move(come->control);
+        made.data[which] = std::move(come->data);
+        made.incarnations[which] = come->incarnation;
     }
-    start();
+    return made;
 }
 
-SOTTO_DECL std::size_t tcp_rendezvous::size() const {
-    const std::lock_guard lock(mutex_);
-    return lines_.size();
+SOTTO_DECL time_point tcp_rendezvous::add_waits(std::vector<pollfd>& waits) {
+    time_point until = tcp_handshake::add_waits(waits);
+    for (const peer& p : peers_)
+        if (p.wanted && !p.connects) until = (std::min)(until, p.next_try);
+    return until;
 }
 
-SOTTO_DECL void tcp_rendezvous::say(const wire::word& what, byte_view behind) {
-    const std::lock_guard lock(mutex_);
-    // Behind these words the receiver expects frames of the job.
-    if (what.what == wire::saying::ready) shows_life_ = false;
-    for (auto& [peer, l] : lines_) {
-        say(l, what);
-        l.out.insert(l.out.end(), behind.begin(), behind.end());
-        flush(l);
-    }
+SOTTO_DECL bool tcp_rendezvous::advance(time_point enough) {
+    const bool all = tcp_handshake::advance(enough);
+    options_.rank == 0 ? lead() : follow();
+    if (!released_ && deadline_.passed(now())) give_up();
+    return all;
 }
 
-SOTTO_DECL std::optional<tcp_rendezvous::arrival> tcp_rendezvous::next() {
-    const std::lock_guard lock(mutex_);
-    if (arrivals_.empty()) receive();
+SOTTO_DECL std::optional<tcp_rendezvous::arrival> tcp_rendezvous::next_arrival() {
     if (arrivals_.empty()) return std::nullopt;
     arrival first = std::move(arrivals_.front());
     arrivals_.pop_front();
     return first;
 }
 
-SOTTO_DECL std::optional<std::pair<int, std::string>> tcp_rendezvous::first_silent() {
-    const std::lock_guard lock(mutex_);
-    receive();
-    const duration present = clock_.at(now());
-    for (auto& [peer, l] : lines_) {
-        if (l.has_ended || l.is_ready) continue;
-        if (l.life.is_overdue(present, options_))
-            l.life.observe(path_of(l.socket->handle()), present);
-        if (l.life.is_lost(present, options_)) return std::pair(peer, l.life.cause(options_));
+SOTTO_DECL void tcp_rendezvous::gone(int rank, bool left) {
+    peer& p = at(rank);
+    end_connecting(rank);
+    p = {.place = p.place, .wanted = rank < options_.rank && p.place && !left};
+}
+
+SOTTO_DECL void tcp_rendezvous::meet() {
+    began_ = now();
+    if (options_.rank == 0) {
+        listen();
+        if (!options_.security) listener_.warn_of_strangers();
+    } else {
+        meeting_ = begin_search();
+        at(0).place = meeting_;
+        greet(meeting_, 0, rendezvous);
     }
-    return std::nullopt;
-}
-
-SOTTO_DECL std::unique_ptr<tcp_socket> tcp_rendezvous::take(int peer) {
-    const std::lock_guard lock(mutex_);
-    return std::move(lines_.extract(peer).mapped().socket);
-}
-
-SOTTO_DECL std::vector<std::unique_ptr<tcp_socket>> tcp_rendezvous::take_all() {
-    const std::lock_guard lock(mutex_);
-    std::vector<std::unique_ptr<tcp_socket>> all;
-    for (auto& [peer, l] : std::exchange(lines_, {})) all.push_back(std::move(l.socket));
-    return all;
-}
-
-SOTTO_DECL duration tcp_rendezvous::add_waits(std::vector<pollfd>& waits) const {
-    const std::lock_guard lock(mutex_);
-    if (!arrivals_.empty()) return duration::zero();
-    for (const auto& [peer, l] : lines_) {
-        const bool writes = !l.out.empty(), is_calm = is_crowded_ || l.has_gone;
-        if (l.has_ended || (l.has_gone && !writes)) continue;
-        waits.push_back({l.socket->handle(),
-                         is_calm ? l.socket->calm_interest(writes) : l.socket->interest(writes),
-                         0});
-    }
-    return is_crowded_ ? options_.heartbeat / 4 : options_.heartbeat;
-}
-
-SOTTO_DECL void tcp_rendezvous::tick() {
-    const std::lock_guard lock(mutex_);
-    show_life();
-}
-
-SOTTO_DECL void tcp_rendezvous::start() {
-    const bool runs = thread_.is_of_this_process() && thread_->joinable();
-    if (runs || has_no_thread_) return;
-    try {
-        thread_ = start_thread("tcp: the thread for signs of life", [this] { run(); });
-    } catch (const error&) {  // the job needs one later, and says so
-        has_no_thread_ = true;
+    std::vector<pollfd> waits;
+    while (!released_) {
+        waits.clear();
+        const time_point until = (std::min)(add_waits(waits), deadline_.next_look());
+        wait_for_any(waits, until - now());
+        advance();
     }
 }
 
-SOTTO_DECL void tcp_rendezvous::stop() noexcept {
-    if (!thread_.is_of_this_process()) return;
-    {
-        const std::lock_guard lock(mutex_);
-        stopping_ = true;
+SOTTO_DECL duration tcp_rendezvous::pause_max() const noexcept {
+    constexpr duration most = std::chrono::milliseconds(250);
+    if (options_.dead_after <= duration::zero()) return most;
+    return std::clamp<duration>(options_.dead_after / 8, pause_min, most);
+}
+
+SOTTO_DECL wire::rendezvous_message tcp_rendezvous::admit(const wire::hello& said,
+                                                          wire::rendezvous_message answer) {
+    const int rank = static_cast<int>(said.rank);
+    const peer& p = at(rank);
+    if (rank == options_.rank || (said.purpose == rendezvous && options_.rank != 0))
+        answer.why = wire::refusal::unexpected;
+    else if (p.is_here && (said.purpose != rendezvous || p.incarnation != said.incarnation))
+        answer.why = wire::refusal::duplicate;
+    else if (rank < options_.rank && ((said.purpose == control && has_said_hello(rank)) ||
+                                      (said.purpose == data && p.connects)))
+        answer.why = wire::refusal::duplicate;
+    else if (said.purpose == data && (!p.control || p.incarnation != said.incarnation))
+        answer.why = wire::refusal::unexpected;
+    return answer;
+}
+
+SOTTO_DECL bool tcp_rendezvous::met(tcp_opening& o, const wire::hello& said) {
+    peer& p = at(o.peer);
+    if (said.listens.port != 0)
+        p.place = on_link_of(from_wire(said.listens), o.socket()->local_address());
+    if (o.purpose == rendezvous) {
+        p.met = said.incarnation;
+        p.ready = false;
+        o.at = stage::parked;
+        tell_places(o);
+        return true;
     }
-    stopped_->notify_all();
-    if (thread_->joinable()) thread_->join();
-}
-
-SOTTO_DECL void tcp_rendezvous::run() noexcept {
-    std::unique_lock lock(mutex_);
-    while (!stopping_) {
-        try {
-            show_life();
-        } catch (...) {  // no memory: others see the silence
-        }
-        stopped_->wait_until(lock, shown_ + options_.heartbeat);
+    if (o.flush() || o.has_output()) return false;  // it will try again
+    if (o.purpose == control) {
+        end_connecting(o.peer);
+        p.next_try = now() + pause_max();  // unless its other connection comes before
+        // Who does not ask where the others are has been in the job: this rank is there anew.
+        if (options_.rank == 0 && p.met != said.incarnation) resumes_ = true;
     }
-}
-
-SOTTO_DECL void tcp_rendezvous::show_life() {
-    const time_point present = now();
-    const bool is_due = present - shown_ >= options_.heartbeat;
-    if (is_due) shown_ = present;
-    (void)clock_.at(present);
-    receive();
-    if (!is_due) return;
-    for (auto& [peer, l] : lines_) {
-        if (shows_life_) say(l, {.what = wire::saying::alive});
-        flush(l);
-    }
-}
-
-SOTTO_DECL void tcp_rendezvous::say(line& to, wire::word what) const {
-    what.rank = own_;
-    const auto written = wire::written_word(what);
-    to.out.insert(to.out.end(), written.begin(), written.end());
-}
-
-SOTTO_DECL void tcp_rendezvous::flush(line& to) {
-    while (!to.has_ended && !to.out.empty()) {
-        const byte_view all = to.out;
-        const moved sent = to.socket->write(std::span(&all, 1));
-        if (sent.bytes == 0) return;  // that it is closed is read, behind what came before
-        to.out.erase(to.out.begin(), to.out.begin() + static_cast<std::ptrdiff_t>(sent.bytes));
-    }
-}
-
-SOTTO_DECL void tcp_rendezvous::receive() {
-    for (auto& [peer, l] : lines_) {
-        while (!l.has_ended && !l.has_gone && read(peer, l)) {}
-        flush(l);
-    }
-}
-
-SOTTO_DECL bool tcp_rendezvous::read(int peer, line& from) {
-    const std::size_t due = from.table_due ? table_bytes_ : wire::word_bytes;
-    const std::size_t had = from.in.size();
-    from.in.resize(due);
-    const mutable_byte_view rest = mutable_byte_view(from.in).subspan(had);
-    const moved got = from.socket->read(std::span(&rest, 1));
-    from.in.resize(had + got.bytes);
-    if (got.bytes > 0) from.life.heard(clock_.at(now()));
-    if (from.in.size() == due) return take(peer, from, std::exchange(from.in, {}));
-    if (got.closed) end(from, {.peer = peer, .why = got.why});
+    take_over(o, said.incarnation);
     return false;
 }
 
-SOTTO_DECL bool tcp_rendezvous::take(int peer, line& from, bytes whole) {
-    if (from.table_due) {
-        const wire::word said = *std::exchange(from.table_due, std::nullopt);
-        arrivals_.push_back({.peer = peer, .said = said, .table = std::move(whole)});
-        return true;
-    }
-    const result<wire::word> said = wire::read_word(whole.data());
-    if (!said) {
-        end(from, {.peer = peer,
-                   .why = "it sent what is no word: " + said.why().text(),
-                   .malformed_by = said.why()});
-        return false;
-    }
-    if (said->what == wire::saying::table && own_ != 0) {
-        from.table_due = *said;
-        return true;
-    }
-    if (said->what == wire::saying::ready) from.is_ready = true;
-    if (said->what == wire::saying::go && own_ != 0) from.has_gone = true;
-    if (said->what != wire::saying::alive) arrivals_.push_back({.peer = peer, .said = *said});
-    return !from.has_gone;
+SOTTO_DECL bool tcp_rendezvous::unanswered(tcp_opening& o) {
+    look_elsewhere(o);
+    if (o.purpose != rendezvous) return retreat(o);
+    tries_.unanswered("no process answered there");
+    try_again(o);
+    return true;
 }
 
-SOTTO_DECL void tcp_rendezvous::end(line& of, arrival last) {
-    of.has_ended = true;
-    arrivals_.push_back(std::move(last));
+SOTTO_DECL bool tcp_rendezvous::answered(tcp_opening& o, const wire::rendezvous_message& said) {
+    if (said.what == saying::refused) {
+        if (o.purpose != rendezvous) return retreat(o);
+        // Its process before this one may not be known to be gone.
+        if (said.why != wire::refusal::duplicate) raise(said, options_.rank, options_.job);
+        tries_.ended(reason(said, options_.rank, options_.job));
+        try_again(o);
+        return true;
+    }
+    const bool known = o.purpose == data;
+    require_welcome(said, o.peer, known ? at(o.peer).incarnation : 0, described(o.place()));
+    if (o.peer == 0) at(0).place = o.place();
+    if (o.purpose == rendezvous) {
+        require_descriptors();
+        o.at = stage::parked;
+        // From here on rank 0 says how it goes: it waits for others, and for connections.
+        deadline_ = deadline(now(), 3 * options_.join);
+        return true;
+    }
+    if (o.purpose == control) greet(o.place(), o.peer, data);
+    take_over(o, said.incarnation);
+    return false;
+}
+
+SOTTO_DECL bool tcp_rendezvous::heard(tcp_opening& o, const bytes& whole) {
+    if (o.at == stage::table_due) return learn(o, whole);
+    const result<wire::rendezvous_message> said = wire::read_rendezvous_message(whole.data());
+    if (!said) return lost(o, "it sent what is no word: " + said.why().text());
+    if (said->what == saying::table && options_.rank != 0) o.at = stage::table_due;
+    if (said->what == saying::ready && options_.rank == 0) at(o.peer).ready = true;
+    if (said->what == saying::go) released_ = true;
+    return said->what != saying::go;
+}
+
+SOTTO_DECL bool tcp_rendezvous::lost(tcp_opening& o, const std::string& how) {
+    if (o.purpose != rendezvous) return retreat(o);
+    if (options_.rank == 0) {
+        at(o.peer).met = 0;
+        return false;
+    }
+    note_ended(o, how);
+    if (o.at == stage::welcome_due) look_elsewhere(o);
+    said_ready_ = false;
+    try_again(o);
+    return !released_;
+}
+
+SOTTO_DECL void tcp_rendezvous::look_elsewhere(tcp_opening& o) {
+    if (o.peer != 0) return;
+    o.look_at(leader_.after(o.place(), now()));
+    at(0).place = meeting_ = o.place();
+}
+
+SOTTO_DECL bool tcp_rendezvous::broken(tcp_opening& o) {
+    if (!released_) throw;
+    return o.is_stranger() || o.purpose == rendezvous ? false : retreat(o);
+}
+
+SOTTO_DECL bool tcp_rendezvous::learn(tcp_opening& o, const bytes& table) {
+    const auto places = wire::read_rank_table(table, index(options_.size));
+    if (!places) throw malformed("tcp: the table of ranks that rank 0 sent", places.why());
+    for_each_other([&](int rank, peer& p) {
+        if (rank != 0) {
+            const endpoint there =
+                on_link_of(from_wire((*places)[index(rank)]), o.socket()->local_address());
+            if (there.port() == 0) return;
+            require_private(options_, there.address(),
+                            "the address of rank " + std::to_string(rank));
+            p.place = there;
+        }
+        p.wanted = !p.is_here;
+        p.waited_until = now() + 2 * pause_max();
+    });
+    o.at = stage::parked;
+    knows_all_ = true;
+    return true;
+}
+
+SOTTO_DECL void tcp_rendezvous::tell_places(tcp_opening& to) {
+    to.say(wire::written_rendezvous_message({.what = saying::table}));
+    to.say(wire::written_rank_table(places_there(to.peer)));
+    (void)to.flush();
+}
+
+SOTTO_DECL std::vector<wire::listening_place> tcp_rendezvous::places_there(int but) {
+    std::vector<wire::listening_place> places(peers_.size());
+    for_each_other([&](int rank, const peer& p) {
+        if (rank != but && p.place && (p.is_here || p.met != 0))
+            places[index(rank)] = to_wire(*p.place);
+    });
+    return places;
+}
+
+SOTTO_DECL void tcp_rendezvous::take_over(tcp_opening& o, std::uint64_t incarnation) {
+    peer& p = at(o.peer);
+    (o.purpose == data ? p.data : p.control) = o.taken_over();
+    p.incarnation = incarnation;
+    if (o.purpose != data) return;
+    end_connecting(o.peer);
+    p.is_here = true;
+    p.wanted = false;
+    p.pause = pause_min;
+    arrivals_.push_back({o.peer, incarnation, std::move(p.control), std::move(p.data)});
+    // One that has been in the job all along; those that ask meanwhile do not know of it.
+    if (options_.rank == 0 && p.met != incarnation)
+        for (tcp_opening& waiting : openings_)
+            if (waiting.at == stage::parked && !waiting.closes) tell_places(waiting);
+}
+
+SOTTO_DECL bool tcp_rendezvous::retreat(tcp_opening& o) {
+    peer& p = at(o.peer);
+    if (!p.connects) return false;
+    p.connects = false;
+    p.control.reset();
+    p.next_try = now() + p.pause;
+    p.pause = std::min<duration>(2 * p.pause, pause_max());
+    if (o.peer > options_.rank && now() > p.waited_until) p.wanted = false;
+    return false;
+}
+
+SOTTO_DECL bool tcp_rendezvous::has_said_hello(int rank) {
+    return at(rank).connects &&
+           std::any_of(openings_.begin(), openings_.end(), [&](const tcp_opening& o) {
+               return o.peer == rank && o.at == stage::welcome_due && o.purpose != rendezvous;
+           });
+}
+
+SOTTO_DECL void tcp_rendezvous::end_connecting(int rank) {
+    at(rank).connects = false;
+    for (tcp_opening& o : openings_)
+        if (o.peer == rank && o.purpose != rendezvous && o.at <= stage::welcome_due &&
+            !o.is_stranger())
+            (void)o.taken_over();
+}
+
+SOTTO_DECL void tcp_rendezvous::connect_to_wanted() {
+    for_each_other([&](int rank, peer& p) {
+        if (!p.wanted || p.connects || now() < p.next_try) return;
+        p.connects = true;
+        greet(*p.place, rank, control);
+    });
+}
+
+SOTTO_DECL void tcp_rendezvous::lead() {
+    bool all = true, any = false;
+    for_each_other([&](int, const peer& p) {
+        all = all && p.is_here && (p.ready || p.met == 0);
+        any = any || p.is_here;
+    });
+    const time_point present = now();
+    if (all ||
+        (any && (deadline_.passed(present) || (resumes_ && present - began_ >= 2 * pause_max()))))
+        released_ = true;
+    if (!released_) return;
+    for (tcp_opening& o : openings_) {
+        if (o.at != stage::parked || o.closes || !at(o.peer).ready) continue;
+        say(o, {.what = saying::go});
+        o.closes = true;
+        o.limit = deadline(present, options_.handshake);
+    }
+}
+
+SOTTO_DECL void tcp_rendezvous::follow() {
+    connect_to_wanted();
+    if (!knows_all_ || said_ready_ || released_) return;
+    bool waits = false;
+    for_each_other([&](int rank, const peer& p) {
+        waits = waits || (p.wanted && (rank == 0 || now() < p.waited_until));
+    });
+    if (waits) return;
+    for (tcp_opening& o : openings_)
+        if (o.at == stage::parked) {
+            say(o, {.what = saying::ready});
+            said_ready_ = true;
+        }
+}
+
+SOTTO_DECL void tcp_rendezvous::give_up() {
+    require_descriptors();
+    const std::string limit = " within " + limit_of_join(options_);
+    if (options_.rank != 0)
+        throw error(errc::timed_out, "tcp: rank " + std::to_string(options_.rank) +
+                                         " was not let into its job by rank 0 at " +
+                                         described(meeting_) + limit + tries_.described());
+    std::vector<int> absent;
+    for (int rank = 1; rank < options_.size; ++rank) absent.push_back(rank);
+    raise_absence(absent, "tcp: no other rank came to rank 0 at " + described(listener_.place()) +
+                              limit +
+                              (turned_away_.empty() ? "" : "; turned away: " + turned_away_) +
+                              strangers_.described(options_));
 }
 
 }  // namespace sotto::detail::net

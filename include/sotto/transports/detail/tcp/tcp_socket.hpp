@@ -47,7 +47,7 @@ whole_tcp_info tcp_info_of(int handle) noexcept;
 /// has a descriptor.
 path_facts path_of(int words, std::optional<int> messages = {}) noexcept;
 
-enum class connecting_state : unsigned char { under_way, connected, refused };
+enum class connecting_state : unsigned char { pending, connected, refused };
 
 /// The context of all sockets of a rank; see open_context. Each socket has a share of it, so that
 /// the context outlives its sockets in whatever order their owners are destroyed.

@@ -61,7 +61,7 @@ SOTTO_DECL void tcp_socket::start_connecting(const asio::ip::tcp::endpoint& to) 
 SOTTO_DECL connecting_state tcp_socket::connecting() {
     if (refused_) return connecting_state::refused;
     pollfd ready{handle(), POLLOUT, 0};
-    if (::poll(&ready, 1, 0) == 0) return connecting_state::under_way;
+    if (::poll(&ready, 1, 0) == 0) return connecting_state::pending;
     int why = 0;
     socklen_t size = sizeof why;
     ::getsockopt(handle(), SOL_SOCKET, SO_ERROR, &why, &size);

@@ -12,13 +12,13 @@
 #include "sotto/wire/detail/coding/bits.hpp"
 #include "sotto/wire/detail/coding/coding_loop.hpp"
 #include "sotto/wire/detail/coding/gap_reading.hpp"
-#include "sotto/wire/detail/coding/gap_survey.hpp"
+#include "sotto/wire/detail/coding/gap_statistics.hpp"
 #include "sotto/wire/detail/coding/gaps.hpp"
 #include "sotto/wire/detail/coding/prefix_code.hpp"
 
 namespace sotto::detail::wire::inline SOTTO_UNIT {
 
-static_assert(gap_survey::classes_max == prefix_code::symbols_max);
+static_assert(gap_statistics::classes_max == prefix_code::symbols_max);
 
 /// How often each class occurs among the gaps of a list of indices.
 class gap_counts {
@@ -28,10 +28,10 @@ public:
     /// Of rising indices.
     template <std::unsigned_integral Index>
     explicit gap_counts(std::span<const Index> indices) noexcept
-        : gap_counts(gap_survey(indices, finest)) {}
+        : gap_counts(gap_statistics(indices, finest)) {}
 
     /// Of indices that were looked at before.
-    explicit gap_counts(const gap_survey& survey) noexcept
+    explicit gap_counts(const gap_statistics& survey) noexcept
         : classes_(survey.classes()), end_(survey.classes_end()), counts_(survey.counts()) {}
 
     /// Makes the classes coarser: each is a union of finer ones.

@@ -15,7 +15,7 @@
 #include "sotto/wire/detail/coding/bitmap_code.hpp"
 #include "sotto/wire/detail/coding/bits.hpp"
 #include "sotto/wire/detail/coding/gap_classes.hpp"
-#include "sotto/wire/detail/coding/gap_survey.hpp"
+#include "sotto/wire/detail/coding/gap_statistics.hpp"
 #include "sotto/wire/detail/coding/index_plan.hpp"
 #include "sotto/wire/detail/coding/rice_code.hpp"
 

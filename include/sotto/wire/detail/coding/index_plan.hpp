@@ -14,7 +14,7 @@
 #include "sotto/wire/detail/coding/bits.hpp"
 #include "sotto/wire/detail/coding/coded_indices.hpp"
 #include "sotto/wire/detail/coding/gap_classes.hpp"
-#include "sotto/wire/detail/coding/gap_survey.hpp"
+#include "sotto/wire/detail/coding/gap_statistics.hpp"
 #include "sotto/wire/detail/coding/rice_code.hpp"
 
 namespace sotto::detail::wire {
@@ -76,9 +76,9 @@ index_plan plan_of(std::int64_t n, std::span<const Index> indices) {
     index_plan plan;
     if (k == 0) return plan;
     require_rising(indices.back() < static_cast<std::uint64_t>(n), n);
-    const gap_survey survey(
+    const gap_statistics survey(
         indices, k < fine_classes_k_min ? coarse_classes : gap_counts::finest,
-        k < classes_k_min ? gap_survey::counting::no : gap_survey::counting::yes);
+        k < classes_k_min ? gap_statistics::counting::no : gap_statistics::counting::yes);
     require_rising(survey.rises(), n);
     if (is_implied(n, k)) return plan;
 

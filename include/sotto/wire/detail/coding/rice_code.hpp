@@ -13,7 +13,7 @@
 #include "sotto/wire/detail/coding/bits.hpp"
 #include "sotto/wire/detail/coding/coding_loop.hpp"
 #include "sotto/wire/detail/coding/gap_reading.hpp"
-#include "sotto/wire/detail/coding/gap_survey.hpp"
+#include "sotto/wire/detail/coding/gap_statistics.hpp"
 
 namespace sotto::detail::wire::inline SOTTO_UNIT {
 
@@ -36,12 +36,12 @@ struct rice_code {
     ///   cost    one pass, and one for each shift that the survey did not look at: mostly none
     template <std::unsigned_integral Index>
     static rice_code of(std::span<const Index> indices) noexcept {
-        return of(indices, gap_survey(indices, gap_classes{}, gap_survey::counting::no));
+        return of(indices, gap_statistics(indices, gap_classes{}, gap_statistics::counting::no));
     }
 
     /// The same, of indices that were looked at before.
     template <std::unsigned_integral Index>
-    static rice_code of(std::span<const Index> indices, const gap_survey& survey) noexcept {
+    static rice_code of(std::span<const Index> indices, const gap_statistics& survey) noexcept {
         const int highest = (std::min)(shift_max, std::numeric_limits<Index>::digits - 1);
         rice_code best = with(indices, survey, survey.likely_shift());
         for (const int step : {1, -1}) {
@@ -124,7 +124,7 @@ struct rice_code {
 
 private:
     template <std::unsigned_integral Index>
-    static rice_code with(std::span<const Index> indices, const gap_survey& survey,
+    static rice_code with(std::span<const Index> indices, const gap_statistics& survey,
                           int shift) noexcept {
         const auto k = static_cast<std::int64_t>(indices.size());
         return {shift,

@@ -29,7 +29,7 @@ TEST_CASE("arithmetic gives the bits of the plain loop on every set, at every le
         [](auto& a, std::size_t i) { a[0][i] *= 0.3f; }));
     CHECK(same_as_plain<2>(
         [](auto set, auto& a) {
-            detail::kernels::run_unfused<each_lane>(set, add_lanes{a[0].data(), a[1].data()},
+            detail::kernels::run_unfused<each_lane>(set, add_exchanges{a[0].data(), a[1].data()},
                                                     a[0].size());
         },
         [](auto& a, std::size_t i) { a[0][i] += a[1][i]; }));

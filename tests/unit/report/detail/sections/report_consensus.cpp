@@ -12,7 +12,7 @@
 #include "sotto/strategies/gossip/control/consensus_control.hpp"
 #include "sotto/strategies/gossip.hpp"
 #include "sotto/topologies/exponential.hpp"
-#include "sotto/logging/joined_ranks.hpp"
+#include "sotto/logging/merge_rank_logs.hpp"
 #include "sotto/logging/run_recorder.hpp"
 #include "sotto/report/detail/sections/report_graph.hpp"
 #include "sotto/trainer/trainer.hpp"
@@ -146,7 +146,7 @@ TEST_CASE(
         }
         return ranks;
     };
-    const run_log all = joined_ranks(star(40960.0, 1024.0));
+    const run_log all = merge_rank_logs(star(40960.0, 1024.0));
     const detail::sent_by_ranks sent = sent_by(all.ranks);
     CHECK(sent.mean == 6016.0);
     CHECK(sent.most == 40960.0);
@@ -159,7 +159,7 @@ TEST_CASE(
               "an all-reduce of whole gradients would have, 1.20\u202fKiB"));
     CHECK(has(text, "<dt>as many bytes as an all-reduce of whole gradients by a ring; "));
     CHECK_FALSE(has(text, "each of 8 workers"));
-    CHECK(has(page({joined_ranks(star(1024.0, 1024.0))}),
+    CHECK(has(page({merge_rank_logs(star(1024.0, 1024.0))}),
               "each of 8 workers sent <b>1\u202fKiB</b> in"));
     CHECK(has(page({star(40960.0, 1024.0)[3]}),
               "rank 3, one of 8 workers, sent <b>1\u202fKiB</b> in"));

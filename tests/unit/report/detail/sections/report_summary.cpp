@@ -15,7 +15,7 @@
 #include "sotto/optimizers/sgd.hpp"
 #include "sotto/staleness/no_compensation.hpp"
 #include "sotto/strategies/parameter_server.hpp"
-#include "sotto/logging/joined_ranks.hpp"
+#include "sotto/logging/merge_rank_logs.hpp"
 #include "sotto/logging/run_recorder.hpp"
 #include "sotto/trainer/trainer.hpp"
 #include "sotto/transports/run_simulated.hpp"
@@ -184,7 +184,7 @@ TEST_CASE("a server that has its own steps behind it counts in its last epoch wh
         CHECK_FALSE(sotto::detail::reporting::serves_too(logs[static_cast<std::size_t>(rank)]));
     const std::string each =
         sotto::detail::reporting::bytes(server.epochs[2].costs.message_bytes / 6.0);
-    for (const run_log& run : {server, joined_ranks(logs)}) {
+    for (const run_log& run : {server, merge_rank_logs(logs)}) {
         const std::string text = page({run});
         CHECK(fault_of(text) == "");
         CHECK(has(text, "rank 0, a server and one of 4 workers, sent <b>"));

@@ -27,7 +27,7 @@ std::size_t count_of(const std::string& text, std::string_view part) {
 }
 
 /// A run with one step that these taught.
-run_log one_step(std::span<const detail::teacher_standing> standings, int heard) {
+run_log one_step(std::span<const detail::teacher_status> standings, int heard) {
     run_log log;
     log.name = "one";
     log.begin({.world_size = 4, .model = "group-0", .model_ranks = 2});
@@ -44,8 +44,9 @@ TEST_CASE("the report says in a sentence what became of teachers, draws it and l
     const std::string text = page({taught_run(600), made_up("dense", 20, 1.0, 0.9)});
     CHECK(fault_of(text) == "");
     for (const char* part :
-         {"<h2>What teachers taught</h2>",
-          "<b>taught</b>, which trains group-0: Group 1&#39;s models were heard in all 550 steps "
+         {"<h2>What teachers distilled_model</h2>",
+          "<b>distilled_model</b>, which trains group-0: Group 1&#39;s models were heard in all "
+          "550 steps "
           "since step 51, on average 24.5 steps old. Group 2&#39;s models were heard in 91 % of "
           "them, on average 24.5 steps old, and left out at steps 401 to 450: not finite.</p>",
           "Loss by labels, and by what teachers say", ">labels</text>", ">teachers</text>",
@@ -98,15 +99,16 @@ TEST_CASE("what teachers' passes forward cost is a part of computing, here and i
     CHECK(has(of_simulated, "title=\"compute 4.83\u202fms\">compute</span>"));
 }
 
-TEST_CASE("who is left out when the log ends is among the remarks, and who never came is not") {
-    CHECK(has(page({taught_run(420)}),
-              "<span class=\"bad\">taught</span>: group 2 is left out from step 401 on: not "
-              "finite</li>"));
+TEST_CASE("who is left out when the log ends is among the diagnostics, and who never came is not") {
+    CHECK(
+        has(page({taught_run(420)}),
+            "<span class=\"bad\">distilled_model</span>: group 2 is left out from step 401 on: not "
+            "finite</li>"));
     CHECK_FALSE(has(page({taught_run(600)}), "is left out from step"));
     CHECK_FALSE(has(page({taught_run(40)}), "is left out from step"));
 }
 
-TEST_CASE("what a run published itself is told, and what hinders it is among the remarks") {
+TEST_CASE("what a run published itself is told, and what hinders it is among the diagnostics") {
     run_log run = taught_run(60);
     const auto add = [&](std::int64_t step, detail::taught_report round) {
         run.add(run_log::step{.number = step, .taught = round});
@@ -153,7 +155,7 @@ TEST_CASE("losses that differ from step to step are drawn faint, with their mean
 }
 
 TEST_CASE("teachers that are ahead are drawn below zero") {
-    std::vector<detail::teacher_standing> standings{
+    std::vector<detail::teacher_status> standings{
         {.group = 1, .step = 30, .why = detail::left_out::no}};
     run_log log;
     log.begin({});
@@ -165,7 +167,7 @@ TEST_CASE("teachers that are ahead are drawn below zero") {
 }
 
 TEST_CASE("text from outside stays text, and many teachers make no large page") {
-    std::array<detail::teacher_standing, 1> hostile{detail::teacher_standing{
+    std::array<detail::teacher_status, 1> hostile{detail::teacher_status{
         .group = 1, .why = detail::left_out::unreadable, .details = "<script>&\""}};
     run_log log = one_step(hostile, 0);
     log.name = log.about.model = "<script>&\"";
@@ -174,7 +176,7 @@ TEST_CASE("text from outside stays text, and many teachers make no large page") 
     CHECK_FALSE(has(text, "<script"));
     CHECK(has(text, "&lt;script&gt;&amp;&quot;"));
 
-    std::vector<detail::teacher_standing> all;
+    std::vector<detail::teacher_status> all;
     for (int group = 0; group < 4000; ++group)
         all.push_back({.group = group, .step = 0, .why = detail::left_out::no});
     text = page({one_step(all, 4000)});
@@ -188,8 +190,8 @@ TEST_CASE("text from outside stays text, and many teachers make no large page") 
 }
 
 TEST_CASE("losses that are no numbers leave a page whole") {
-    std::array<detail::teacher_standing, 1> standings{
-        detail::teacher_standing{.group = 1, .step = 0, .why = detail::left_out::no}};
+    std::array<detail::teacher_status, 1> standings{
+        detail::teacher_status{.group = 1, .step = 0, .why = detail::left_out::no}};
     run_log log;
     log.begin({});
     for (std::int64_t s = 1; s <= 50; ++s)

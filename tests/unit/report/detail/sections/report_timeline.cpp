@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sotto/logging/joined_ranks.hpp"
+#include "sotto/logging/merge_rank_logs.hpp"
 #include "support/made_up_run.hpp"
 
 using namespace sotto;
@@ -45,8 +45,8 @@ TEST_CASE("the timeline begins when all have done a few steps, and shows some of
     // The slow rank takes 60 s to start up, in which the fast one does 60 steps.
     std::vector<double> slow(20, 8.0);
     slow[0] = 60.0;
-    const run_log run =
-        joined_ranks({steps_of(0, 50.0, std::vector<double>(400, 1.0)), steps_of(1, 50.0, slow)});
+    const run_log run = merge_rank_logs(
+        {steps_of(0, 50.0, std::vector<double>(400, 1.0)), steps_of(1, 50.0, slow)});
     const sotto::detail::reporting::timeline_chart chart(run);
     const std::string svg = chart.svg("ranks");
     CHECK(fault_of(svg) == "");
@@ -58,8 +58,8 @@ TEST_CASE("the timeline begins when all have done a few steps, and shows some of
 }
 
 TEST_CASE("a rank that died early ends its row, not the drawing") {
-    const run_log run = joined_ranks({steps_of(0, 10.0, std::vector<double>(200, 1.0)),
-                                      steps_of(1, 10.0, std::vector<double>(7, 1.0))});
+    const run_log run = merge_rank_logs({steps_of(0, 10.0, std::vector<double>(200, 1.0)),
+                                         steps_of(1, 10.0, std::vector<double>(7, 1.0))});
     const sotto::detail::reporting::timeline_chart chart(run);
     CHECK(chart.length() == doctest::Approx(24.0));
     const std::string svg = chart.svg("ranks");
@@ -68,8 +68,8 @@ TEST_CASE("a rank that died early ends its row, not the drawing") {
 }
 
 TEST_CASE("what is cut off by the drawing's edge says how long it took in truth") {
-    const run_log run = joined_ranks({steps_of(0, 0.0, std::vector<double>(300, 1.0)),
-                                      steps_of(1, 0.5, std::vector<double>(300, 1.0))});
+    const run_log run = merge_rank_logs({steps_of(0, 0.0, std::vector<double>(300, 1.0)),
+                                         steps_of(1, 0.5, std::vector<double>(300, 1.0))});
     const std::string svg = sotto::detail::reporting::timeline_chart(run).svg("ranks");
     CHECK(has(svg, "compute of step 4: 800\u202fms</title>"));
     for (const char* part : {": 300\u202fms", ": 500\u202fms", ": 100\u202fms"})
@@ -79,7 +79,7 @@ TEST_CASE("what is cut off by the drawing's edge says how long it took in truth"
 TEST_CASE("each row says what share of its steps' time the rank waited") {
     run_log idle = steps_of(1, 0.0, {1.0, 1.0, 1.0, 1.0});
     idle.timeline.waited = 3.84;
-    const run_log run = joined_ranks({steps_of(0, 0.0, {1.0, 1.0, 1.0, 1.0}), idle});
+    const run_log run = merge_rank_logs({steps_of(0, 0.0, {1.0, 1.0, 1.0, 1.0}), idle});
     const std::string text = page({run});
     CHECK(has(text, ">waited 20\u202f%</text>"));
     CHECK(has(text, ">waited 96\u202f%</text>"));

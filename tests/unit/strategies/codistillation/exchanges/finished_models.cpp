@@ -161,7 +161,7 @@ TEST_CASE(
         }
         CHECK(apart < 1e-6);
         CHECK(moved > 1e-2);
-        for (const detail::teacher_standing& teacher : trainer.state().teachers()) {
+        for (const detail::teacher_status& teacher : trainer.state().teachers()) {
             CHECK(teacher.step == 12);
             CHECK(teacher.why == detail::left_out::no);
         }
@@ -240,7 +240,7 @@ TEST_CASE("a student that goes on from a checkpoint hears its teachers at once, 
         run_in_process(2, [&](auto& transport) {
             models::mlp model{784, 8, 10};
             trainer trainer{model, strategy, transport, {.batch_size = 10, .seed = 5}};
-            trainer.resume_if_there(saved.path());
+            trainer.try_resume(saved.path());
             trainer.fit(examples, steps{count}, checkpoints{saved.path()});
             if (transport.rank() == 0)
                 resumed.assign(trainer.parameters().begin(), trainer.parameters().end());

@@ -159,8 +159,7 @@ void resumed(const testing::scratch_folder& folder, Use use) {
                         codistillation{inner, forward_kl{}, prediction_exchange{}},
                         transport,
                         {.batch_size = 10, .seed = 5}};
-        use(trainer, transport.rank(),
-            trainer.resume_if_there(folder.path(), {.on_damage = nullptr}));
+        use(trainer, transport.rank(), trainer.try_resume(folder.path(), {.on_damage = nullptr}));
     });
 }
 

@@ -126,7 +126,7 @@ TEST_CASE("the gradient's norm is of the ranks that have data") {
             keeps_norm model(transport.rank(), {.away = 3.0f});
             trainer trainer{model, strategy, transport, {.batch_size = 1}};
             // Three steps, of which the others have data in the first.
-            trainer.fit(own_share{numbered{transport.rank() == 2 ? 3 : 1}}, epochs{1},
+            trainer.fit(local_data{numbered{transport.rank() == 2 ? 3 : 1}}, epochs{1},
                         [&](const step_report& step) {
                             if (transport.rank() == 2)
                                 found_and_own = {step.round.consensus.gradient_norm, model.norm};

@@ -35,7 +35,8 @@ void answered_by(const std::vector<std::size_t>& lengths) {
             const number_model::batch_type batch{3};
             for (std::size_t step = 0; step < lengths.size(); ++step) {
                 const std::vector<float> before = values;
-                detail::task<number_model> job{model, batch, 1, static_cast<std::int64_t>(step)};
+                detail::round_input<number_model> job{model, batch, 1,
+                                                      static_cast<std::int64_t>(step)};
                 const auto try_step = [&] { (void)pairs.round(job, std::span<float>(values)); };
                 if (lengths[step] == n) {
                     try_step();

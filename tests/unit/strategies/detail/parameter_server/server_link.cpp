@@ -27,7 +27,7 @@ namespace {
 struct ending {
     int blames = -1;
     std::string cause;
-    peer_failure::occasion when;
+    peer_failure::job_phase when;
     duration after{};
 };
 
@@ -101,7 +101,7 @@ struct by_hand {
     bool agree(bool vote) { return vote; }
     void withdraw() noexcept {}
     void fail(std::string_view) noexcept {}
-    void at(peer_failure::occasion) {}
+    void at(peer_failure::job_phase) {}
     void reserve(std::int64_t) {}
     time_point now() const { return {}; }
     void charge(work) {}

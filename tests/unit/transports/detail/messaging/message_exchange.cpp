@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "sotto/core/contentless.hpp"
+#include "sotto/core/size_only.hpp"
 #include "sotto/core/random.hpp"
 #include "sotto/wire/detail/protocols/frame.hpp"
 #include "support/effort.hpp"
@@ -55,7 +55,7 @@ public:
     bool move(int from, int to, std::size_t most, std::int64_t keeps = keeps_all) {
         bool moved = false;
         bytes& pipe = pipes_[{from, to}];
-        if (message_link& out = *at(from).link_to(to); out.has_output()) {
+        if (framed_connection& out = *at(from).link_to(to); out.has_output()) {
             std::size_t count = 0;
             for (const byte_view piece : out.output()) {
                 const std::size_t part = std::min(piece.size(), most - count);
@@ -66,7 +66,7 @@ public:
             out.written(count);
             moved = count > 0;
         }
-        message_link& in = *at(to).link_to(from);
+        framed_connection& in = *at(to).link_to(from);
         std::size_t count = 0;
         for (const mutable_byte_view room : in.input()) {
             const std::size_t part = std::min({room.size(), most - count, pipe.size()});
@@ -281,7 +281,7 @@ TEST_CASE("a long message that no receive waits for stays outside until it is ne
     for (const bool is_asked_for : {true, false}) {
         CAPTURE(is_asked_for);
         piped_world world(2, 1 << 20, 6);  // messages go at once
-        message_link& link = *world.at(1).link_to(0);
+        framed_connection& link = *world.at(1).link_to(0);
         bytes room(content.size()), other_room(other.size());
         transfer& behind = world.at(1).receive(0, {9, 0, 2}, other_room);
         world.at(0).send(1, {9, 0, 1}, content);
@@ -326,7 +326,7 @@ TEST_CASE("a long message that no receive waits for stays outside until it is ne
 TEST_CASE("a long message is kept after many asks, whatever else ends meanwhile") {
     constexpr std::int64_t keeps = 4096;
     piped_world world(2, 1 << 20, 2);
-    message_link& link = *world.at(1).link_to(0);
+    framed_connection& link = *world.at(1).link_to(0);
     const bytes content = content_of(3, 300000);
     world.at(0).send(1, {9, 0, 1}, content);
     world.move(0, 1, 1 << 20, keeps);
@@ -348,7 +348,7 @@ TEST_CASE("a header that announces more than any memory holds is refused, and no
          {std::uint64_t{1} << 62, std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
         message_exchange exchange("forged", 0, 2);
         exchange.connect(1, {7, 4, seed, 65536});
-        message_link& link = *exchange.link_to(1);
+        framed_connection& link = *exchange.link_to(1);
         std::array<std::byte, detail::wire::frame_header_bytes> header;
         detail::wire::write_frame_header({.epoch = 7, .size = size}, seed, header.data());
         const auto room = link.input()[1];
@@ -463,7 +463,7 @@ TEST_CASE("what had come before that is received") {
 }
 
 TEST_CASE("a message without content for memory that wants some leaves its receive in place") {
-    const auto nothing = without_content<std::byte>(9000);
+    const auto nothing = size_only<std::byte>(9000);
     const bytes something = content_of(6, 8000);
     const tag label{6, 0, 0};
     for (const std::int64_t budget : {std::int64_t{1} << 20, std::int64_t{3000}}) {
@@ -493,7 +493,7 @@ TEST_CASE("a message without content for memory that wants some leaves its recei
 }
 
 TEST_CASE("a receive that wants content is refused where a message without it is there") {
-    const auto nothing = without_content<std::byte>(100);
+    const auto nothing = size_only<std::byte>(100);
     const tag label{6, 0, 0};
     piped_world world(2, 1 << 20, 2, true);
     message_exchange& receiver = world.at(1);
@@ -505,7 +505,7 @@ TEST_CASE("a receive that wants content is refused where a message without it is
     for (int again = 0; again < 2; ++again)
         CHECK_THROWS_AS(receiver.receive(0, label, room), std::logic_error);
     CHECK(receiver.expects(0) == expected);
-    CHECK(receiver.receive(0, label, without_content<std::byte>(100)).reached ==
+    CHECK(receiver.receive(0, label, size_only<std::byte>(100)).reached ==
           transfer::stage::complete);
 }
 
@@ -523,7 +523,7 @@ struct in_parts {
         for (std::size_t i = 0; i < content.size(); ++i) content[i] = std::byte(i);
         receive = &receiver.receive(0, {1, 2, 3}, got);
         sender.send(1, {1, 2, 3}, content);
-        message_link& link = *sender.link_to(1);
+        framed_connection& link = *sender.link_to(1);
         while (link.has_output()) {
             std::size_t count = 0;
             for (const byte_view piece : link.output()) {
@@ -535,7 +535,7 @@ struct in_parts {
     }
 
     std::optional<detail::fault> read() {
-        message_link& link = *receiver.link_to(0);
+        framed_connection& link = *receiver.link_to(0);
         for (std::size_t at = 0; at < stream.size();) {
             std::size_t count = 0;
             for (const mutable_byte_view room : link.input()) {
@@ -602,7 +602,7 @@ TEST_CASE("A part that was damaged, is not the next one, or of no message, is re
 
 TEST_CASE("A message in parts that is too long for its receive is dropped, and not bit by bit") {
     in_parts of(249);
-    message_link& link = *of.receiver.link_to(0);
+    framed_connection& link = *of.receiver.link_to(0);
     const bytes all = of.stream;
     of.stream.resize(detail::wire::frame_header_bytes);
     REQUIRE_FALSE(of.read());
@@ -626,7 +626,7 @@ struct forged_peer {
     std::uint64_t frames = 0;
 
     forged_peer() { exchange.connect(1, {7, 4, seed, budget}); }
-    message_link& link() { return *exchange.link_to(1); }
+    framed_connection& link() { return *exchange.link_to(1); }
 
     std::optional<detail::fault> read(byte_view from) {
         while (!from.empty()) {

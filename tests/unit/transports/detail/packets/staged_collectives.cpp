@@ -31,18 +31,18 @@ public:
 
     made_up_calls(world& all, int rank) : all_(&all), rank_(rank) { ++made(); }
     made_up_calls(made_up_calls&& other) noexcept
-        : all_(other.all_), rank_(other.rank_), under_way_(other.under_way_) {
+        : all_(other.all_), rank_(other.rank_), in_flight_(other.in_flight_) {
         all_->ranks[static_cast<std::size_t>(rank_)] = this;
     }
 
     bool done() {
         const std::vector<int>& calls = all_->calls_made;
-        if (under_way_ &&
+        if (in_flight_ &&
             std::all_of(calls.begin(), calls.end(), [&](int count) { return count == made(); })) {
             for (made_up_calls* const rank : all_->ranks) rank->carry_out();
-            for (made_up_calls* const rank : all_->ranks) rank->under_way_ = false;
+            for (made_up_calls* const rank : all_->ranks) rank->in_flight_ = false;
         }
-        return !under_way_;
+        return !in_flight_;
     }
 
     void barrier() { begin(); }
@@ -84,8 +84,8 @@ private:
     }
 
     void begin() {
-        REQUIRE_FALSE(under_way_);
-        under_way_ = true;
+        REQUIRE_FALSE(in_flight_);
+        in_flight_ = true;
         ++made();
         root_ = -1;
         numbers_ = {};
@@ -94,7 +94,7 @@ private:
 
     world* all_;
     int rank_;
-    bool under_way_ = true;
+    bool in_flight_ = true;
     int root_ = -1;
     int apart_ = 0;
     mutable_byte_view values_;

@@ -31,7 +31,7 @@
 #include "sotto/transports/detail/messaging/handshake.hpp"
 #include "sotto/transports/detail/tcp/tcp_address.hpp"
 #include "sotto/transports/detail/tcp/tcp_context.hpp"
-#include "sotto/transports/detail/tcp/tcp_gathering.hpp"
+#include "sotto/transports/detail/tcp/tcp_rendezvous.hpp"
 #include "sotto/transports/tcp.hpp"
 #include "support/listener.hpp"
 #include "support/over_tcp.hpp"
@@ -120,13 +120,13 @@ public:
         say(detail::wire::written_hello(h));
     }
     /// As many bytes as a word has, whatever they are.
-    std::array<std::byte, detail::wire::word_bytes> hear_something() {
-        std::array<std::byte, detail::wire::word_bytes> raw;
+    std::array<std::byte, detail::wire::rendezvous_message_bytes> hear_something() {
+        std::array<std::byte, detail::wire::rendezvous_message_bytes> raw;
         asio::read(socket_, asio::buffer(raw));
         return raw;
     }
-    detail::wire::word hear() {
-        return detail::wire::read_word(hear_something().data()).value("a test");
+    detail::wire::rendezvous_message hear() {
+        return detail::wire::read_rendezvous_message(hear_something().data()).value("a test");
     }
     void close() { socket_.close(); }
 
@@ -182,7 +182,7 @@ TEST_CASE("a follower without a leader says where it looked") {
 }
 
 TEST_CASE("who answers as another rank, or says nothing of who it is, is not taken for rank 0") {
-    const std::vector<std::pair<detail::wire::word, const char*>> answers{
+    const std::vector<std::pair<detail::wire::rendezvous_message, const char*>> answers{
         {{.what = detail::wire::saying::welcome, .rank = 3, .incarnation = 7}, "answers as rank 3"},
         {{.what = detail::wire::saying::go, .rank = 0, .incarnation = 7},
          "answers with something else"},
@@ -196,7 +196,7 @@ TEST_CASE("who answers as another rank, or says nothing of who it is, is not tak
             asio::ip::tcp::socket socket = acceptor.accept();
             std::array<std::byte, detail::wire::hello_bytes> hello;
             asio::read(socket, asio::buffer(hello));
-            asio::write(socket, asio::buffer(detail::wire::written_word(row.first)));
+            asio::write(socket, asio::buffer(detail::wire::written_rendezvous_message(row.first)));
             boost::system::error_code ended;  // until the other end goes
             asio::read(socket, asio::buffer(hello), ended);
         });
@@ -338,7 +338,8 @@ TEST_CASE("a rank that hangs while ranks gather is named by all who are there") 
     leader first(options);
     impostor silent(first.port());
     silent.say_hello(options, 1);
-    silent.say(detail::wire::written_word({.what = detail::wire::saying::alive, .rank = 1}));
+    silent.say(
+        detail::wire::written_rendezvous_message({.what = detail::wire::saying::alive, .rank = 1}));
     const outcome other = join_as(2, options, first.port());
     CHECK(first.end().named == 1);
     CHECK(has(first.end().text, "no sign of life from it for 2 s"));
@@ -437,8 +438,8 @@ TEST_CASE("a rank that lives but cannot be reached is named by all who are there
         try {
             while (!stop.stop_requested()) {
                 unreachable.hear_something();  // as often as rank 0 says that it lives
-                unreachable.say(
-                    detail::wire::written_word({.what = detail::wire::saying::alive, .rank = 1}));
+                unreachable.say(detail::wire::written_rendezvous_message(
+                    {.what = detail::wire::saying::alive, .rank = 1}));
             }
         } catch (const std::exception&) {}  // rank 0 has gone
     });
@@ -669,7 +670,7 @@ TEST_CASE("join: a name leads to a dead address at first -> ranks meet at the ne
             own.address = "rank-0.localhost";
             const outcome second = outcome_of([&] {
                 auto context = open_context(own);
-                const tcp_connections made = elastic ? tcp_gathering(context, own, by).run()
+                const tcp_connections made = elastic ? tcp_rendezvous(context, own, by).run()
                                                      : tcp_join(context, own, by).run();
                 CHECK(made.control[0]);
                 CHECK(made.data[0]);

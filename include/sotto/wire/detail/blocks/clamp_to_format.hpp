@@ -1,0 +1,18 @@
+#pragma once
+
+#include <algorithm>
+
+#include "sotto/core/config.hpp"
+#include "sotto/wire/value_format.hpp"
+
+namespace sotto::detail::wire::inline SOTTO_UNIT {
+
+/// What the receiver will see of a value that may be sent in part: beyond the format's range it is
+/// the largest number there, and the sender keeps the rest.
+constexpr float clamp_to_format(value_format format, float value) noexcept {
+    if (format == value_format::fp32) return value;
+    const float most = largest_of(format);
+    return rounded(format, std::clamp(value, -most, most));
+}
+
+}  // namespace sotto::detail::wire::inline SOTTO_UNIT
