@@ -1,4 +1,5 @@
-// Four workers learn to read digits, sending whole gradients and then by Deep Gradient Compression.
+// Trains a digit classifier on four workers, with whole gradients and then with Deep Gradient
+// Compression.
 
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
@@ -21,18 +22,18 @@ namespace {
 struct settings {
     examples::transport_options transport;
     std::string report = "sotto_report.html";
-    std::string trace;  // empty: none
+    std::string trace;  // file name; empty: no trace
     bool quick = false;
 };
 
-/// What a rank saw of a run.
+/// Results of one run on one rank.
 struct outcome {
     sotto::fit_report whole;
     sotto::round_report last_epoch;
-    std::string digest;  // of the parameters
+    std::string digest;  // digest of the parameters
 };
 
-/// Trains by one strategy, as one of the workers.
+/// Trains one worker's replica with the strategy.
 outcome train(auto& transport, const char* log, const std::string& trace, auto strategy,
               const sotto::data::labelled_set& digits, const sotto::data::labelled_set& unseen,
               std::int64_t passes) {
@@ -60,7 +61,7 @@ void print(const char* name, const outcome& seen, std::int64_t steps) {
                 1024.0 * megabytes(seen.last_epoch.bytes_sent) / static_cast<double>(steps));
 }
 
-/// Both runs beside each other, from their logs.
+/// Writes a report that compares both runs, from their logs.
 void write_report(const std::string& path, int workers) {
     std::vector<sotto::run_log> runs{sotto::read_json_lines("quickstart_dense.jsonl"),
                                      sotto::read_json_lines("quickstart_dgc.jsonl")};
@@ -73,7 +74,7 @@ void write_report(const std::string& path, int workers) {
                 std::filesystem::absolute(path).c_str());
 }
 
-/// What rank 0 says in the end.
+/// Prints the final table, on rank 0.
 void compare(const outcome& dense, const outcome& compressed, int workers, std::int64_t steps) {
     const std::string each = "each of " + std::to_string(workers) + " workers";
     std::printf("\n%-26s %10s %18s %16s\n", each.c_str(), "accuracy", "sent in all", "sent a step");

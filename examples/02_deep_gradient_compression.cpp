@@ -1,4 +1,5 @@
-// Deep Gradient Compression taken apart: data set, model and every part by flags.
+// Trains with Deep Gradient Compression. Flags select the data set, the model and each part of the
+// method.
 
 #include <sotto/models/lenet.hpp>
 #include <sotto/models.hpp>
@@ -30,7 +31,7 @@ constexpr std::string_view name_of(schedule kind) {
 }
 
 struct settings {
-    std::string mnist;  // a folder of IDX files; empty: generated digits
+    std::string mnist;  // folder of IDX files; empty: generated digits
     std::string log = "deep_gradient_compression.jsonl";
     network model = network::mlp;
     choice selector = choice::top_k;
@@ -47,7 +48,7 @@ struct settings {
     std::int64_t passes = 10;
 };
 
-// A policy whose kind is chosen while the program runs is a policy like any other.
+// A density schedule selected at run time. It is used like the schedules of the library.
 struct chosen_schedule {
     schedule kind = schedule::constant;
     double epochs = 1.0;
@@ -68,7 +69,7 @@ struct chosen_schedule {
     }
 };
 
-/// The images and labels of one part, gzipped or not.
+/// Returns the images and labels of one part. Reads the gzipped file if the plain one is missing.
 sotto::data::labelled_set read_mnist(const std::filesystem::path& folder, const std::string& part) {
     const auto file = [&](const char* kind) {
         const auto plain = folder / (part + kind);
@@ -140,8 +141,8 @@ void with_model(const settings& s, auto... rest) {
 
 void with_memory(const settings& s, auto selector) {
     using namespace sotto;
-    // Where memory holds the momentum the optimizer must not have it again: the compiler would
-    // refuse it.
+    // If the memory holds the momentum, the optimizer must be plain SGD: the compiler refuses
+    // momentum twice.
     const momentum_sgd with_momentum{
         .learning_rate = s.rate, .momentum = s.momentum, .nesterov = s.nesterov};
     switch (s.memory) {
@@ -162,7 +163,7 @@ void with_selector(const settings& s) {
     }
 }
 
-/// An option that takes one of these names.
+/// Adds an option that accepts one of these names.
 template <class Kind>
 CLI::Option* add_choice(CLI::App& app, const std::string& flag, Kind& chosen,
                         const std::map<std::string, Kind>& names, const std::string& help) {

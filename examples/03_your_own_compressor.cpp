@@ -1,4 +1,4 @@
-// A compressor of one's own: a small class that fits the concept, used like any other.
+// Trains with a user-written compressor: a small class that satisfies the compressor concept.
 
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
@@ -13,8 +13,8 @@
 
 #include "transport.hpp"
 
-// Sends every other entry of a gradient: the even ones in one round, the odd ones in the next.
-// There is nothing to inherit from, register or specialise.
+// Sends every other entry of a gradient: even entries in one round, odd entries in the next. A
+// compressor needs no base class, registration or specialisation.
 struct every_other {
     class state {
     public:
@@ -51,8 +51,8 @@ struct every_other {
     state bind(const sotto::layout&) const { return {}; }
 };
 
-// A selector of one's own, for sparsified: it says which entries are sent, and any memory keeps the
-// others. This one sends the k entries in turn, a window that moves through the tensor.
+// A user-written selector for `sparsified`: it selects the entries to send, and a memory stores the
+// others. This one selects a window of k entries that moves through the tensor.
 struct in_turn {
     double density = 0.1;
 
@@ -80,7 +80,8 @@ struct in_turn {
 
 namespace {
 
-/// Trains as one of the workers; rank 0 prints what was sent. The accuracy is the same on all.
+/// Trains one worker and returns the accuracy, which is the same on all ranks. Rank 0 prints how
+/// much smaller the messages are.
 double train(auto& transport, const char* name, auto compressor, const auto& digits,
              const auto& unseen, std::int64_t passes) {
     sotto::models::mlp model{784, 64, 10};

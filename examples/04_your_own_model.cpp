@@ -1,4 +1,4 @@
-// A model of one's own: a gradient_source with plain loops, and data of its own kind.
+// Trains a user-written model (a gradient_source with plain loops) on a user-written data set.
 
 #include <sotto/sotto.hpp>
 
@@ -12,10 +12,10 @@
 
 #include "transport.hpp"
 
-// Points of the plane on two noisy spirals; the data set makes the batches that the model reads.
+// A data set of points on two noisy spirals. Its `gather` makes the batches that the model reads.
 struct spirals {
     struct point {
-        float x, y, label;  // the label is 0 or 1
+        float x, y, label;  // label: 0 or 1
     };
     using batch_type = std::vector<point>;
 
@@ -37,8 +37,8 @@ struct spirals {
     std::vector<point> points;
 };
 
-// Logistic regression on random Fourier features: p = sigmoid(w . cos(F x + phase) + b). F is
-// fixed, w and b are learnt.
+// Logistic regression on random Fourier features: p = sigmoid(w . cos(F x + phase) + b). F and
+// phase are fixed; w and b are trained.
 class fourier_features {
 public:
     using batch_type = spirals::batch_type;
@@ -68,12 +68,11 @@ public:
             for (std::size_t i = 0; i < features; ++i) out[i] += slope * response_[i];
             out[features] += slope;
         }
-        for (const sotto::tensor& t : tensors_)
-            on_ready(t);  // both are final: their messages may leave
+        for (const sotto::tensor& t : tensors_) on_ready(t);  // both are final and can be sent
         return total / static_cast<double>(batch.size());
     }
 
-    // Optional: lets evaluate_on measure the loss on other data.
+    // Optional: evaluate_on calls it to measure the loss on other data.
     double loss(std::span<const float> parameters, const batch_type& batch) {
         double total = 0.0;
         for (const spirals::point& p : batch) {

@@ -1,4 +1,4 @@
-// Four workers learn to write, character by character; then the model writes something itself.
+// Trains a character language model on four workers and generates text with it.
 
 #include <sotto/data/read_text.hpp>
 #include <sotto/models/character_lstm.hpp>
@@ -20,7 +20,7 @@
 namespace {
 
 struct settings {
-    std::string text;  // a file; empty: generated sums
+    std::string text;  // file name; empty: generated sums
     sotto::models::character_lstm<>::options model{
         .width = 32, .hidden = 128, .layers = 1, .length = 32};
     double rate = 1.0;
@@ -30,7 +30,7 @@ struct settings {
     bool quick = false;
 };
 
-/// Sums in words that one can check: "seven and six are thirteen. "
+/// Returns sums in words, which a reader can check: "seven and six are thirteen. "
 std::string sums_in_words(std::int64_t characters, sotto::random_stream random) {
     constexpr std::array words{"no",      "one",     "two",       "three",    "four",
                                "five",    "six",     "seven",     "eight",    "nine",
@@ -45,8 +45,8 @@ std::string sums_in_words(std::int64_t characters, sotto::random_stream random) 
     return text;
 }
 
-/// Writes on from a beginning: each character is drawn by the probabilities that the model gives
-/// after reading as many of the last ones as it can.
+/// Continues `text` by `count` characters. Draws each one from the model's probabilities, given as
+/// many of the last characters as the model reads.
 template <class Model>
 std::string write_on(Model& model, std::span<const float> parameters,
                      const sotto::data::vocabulary& known, std::string text, std::int64_t count,
@@ -59,7 +59,7 @@ std::string write_on(Model& model, std::span<const float> parameters,
         const std::size_t seen = std::min(text.size(), length);
         const std::string last = text.substr(text.size() - seen);
         const auto ids = known.encode(last).value([] { return std::string("the beginning"); });
-        std::ranges::fill(batch.inputs(), 0.0f);  // what comes later changes nothing before it
+        std::ranges::fill(batch.inputs(), 0.0f);  // later positions do not affect earlier ones
         std::ranges::copy(ids, batch.inputs().begin());
         const auto logits = model.predict(parameters, batch).subspan((seen - 1) * outputs, outputs);
         const float top = *std::ranges::max_element(logits);

@@ -1,4 +1,4 @@
-// A residual network with batch norm: on CIFAR-10 by --cifar10, else on generated digits.
+// Trains a residual network with batch norm on generated digits, or on CIFAR-10 with --cifar10.
 
 #include <sotto/data/augmented.hpp>
 #include <sotto/data/read_cifar10.hpp>
@@ -18,7 +18,7 @@
 namespace {
 
 struct settings {
-    std::filesystem::path cifar10;  // a folder with data_batch_*.bin and test_batch.bin
+    std::filesystem::path cifar10;  // folder with data_batch_*.bin and test_batch.bin
     std::int64_t blocks = 1, width = 8, passes = 6, batch_size = 16;
     double rate = 0.1, density = 0.01;
     std::uint64_t seed = 0;
@@ -41,7 +41,7 @@ images cifar10_of(const std::filesystem::path& folder) {
             sotto::data::read_cifar10({folder / "test_batch.bin"})};
 }
 
-/// Digits may be moved, but a mirrored one is another character.
+/// Returns digits that are shifted but not mirrored: a mirrored digit is another character.
 images digits(bool quick) {
     return {sotto::data::digits(quick ? 3'000 : 6'000, sotto::random_stream{1}),
             sotto::data::digits(quick ? 500 : 2'000, sotto::random_stream{2}),

@@ -1,4 +1,5 @@
-// A run is killed in the middle and started again: it ends with the very bits of one that was not.
+// Kills a run, restarts it from its checkpoint, and compares the result bit for bit with that of an
+// undisturbed run.
 
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
@@ -27,11 +28,11 @@ struct job {
 
 struct outcome {
     std::vector<float> parameters;
-    bool went_on = false;  // from a checkpoint
+    bool went_on = false;  // resumed from a checkpoint
 };
 
-// The whole program, as its user would write it: started again, it goes on where its newest
-// checkpoint was. `dies` makes the last rank end as a power cut would.
+// The whole program as a user writes it. After a restart it resumes from its newest checkpoint. If
+// `dies` is set, the last rank ends abruptly, as in a power cut.
 outcome train(auto& transport, const job& job, const std::filesystem::path& folder,
               bool dies = false) {
     const bool speaks = transport.rank() == 0;
@@ -62,8 +63,8 @@ outcome train(auto& transport, const job& job, const std::filesystem::path& fold
     return {{trainer.parameters().begin(), trainer.parameters().end()}, before.found};
 }
 
-/// Whether a run in a process of its own did not end well. Where ranks are threads all of them are
-/// gone at once; where they are processes the others notice, and end with an error.
+/// True if a run in a child process fails. If ranks are threads, the kill ends all of them. If
+/// ranks are processes, the others detect the failure and end with an error.
 bool crashes(const examples::transport_options& chosen, const job& job,
              const std::filesystem::path& folder) {
     std::fflush(stdout);
@@ -126,7 +127,7 @@ int main(int argc, char** argv) {
     return examples::run(app, argc, argv, [&] {
         if (quick) job.steps = 120, job.dies_after = 70;
         const std::filesystem::path folder = "resume_after_a_crash_checkpoints";
-        std::error_code gone_already;  // where processes share a folder, another may be first
+        std::error_code gone_already;  // another process may have removed it first
         std::filesystem::remove_all(folder, gone_already);
         return compare(transport, job, folder);
     });

@@ -1,4 +1,5 @@
-// Several runs' logs side by side in one HTML report: what was learnt, what it cost, does it pay.
+// Compares the logs of several runs in one HTML report: what each run learned, what it cost and
+// whether it pays.
 
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
@@ -23,14 +24,14 @@ namespace {
 struct settings {
     std::vector<std::string> logs;
     std::string report = "compare_runs.html";
-    std::string trace;  // empty: none
+    std::string trace;  // file name; empty: no trace
     double megabits = 100.0, latency_ms = 1.0;
     examples::transport_options transport{};
     bool quick = false;
 };
 
-/// Three short runs, for whoever has no logs yet. Returns whether this process is to read them: one
-/// alone does.
+/// Trains three short runs that write logs. Returns true in the one process that must read the
+/// logs.
 bool make_logs(settings& chosen) {
     using namespace sotto;
     const auto digits = data::digits(chosen.quick ? 1'000 : 6'000, random_stream{1});
@@ -62,7 +63,7 @@ bool make_logs(settings& chosen) {
     return reads;
 }
 
-/// How good a model was when it was last looked at: by its accuracy, if it has labels.
+/// Returns the last evaluation as text: the accuracy, or the test loss if the data have no labels.
 std::string quality(const sotto::run_log& run) {
     const sotto::run_log::finished_epoch* tested = run.last_evaluated();
     if (!tested) return "not evaluated";

@@ -1,6 +1,7 @@
-// Workers that never wait for each other: a server holds the parameters, each worker pushes its
-// gradient when it has one and reads what the parameters are by then. What came late is corrected
-// by how far the parameters have moved meanwhile (DC-ASGD).
+// Trains with an asynchronous parameter server, so that workers never wait for each other. A server
+// stores the parameters. Each worker pushes its gradient and reads the current parameters. The
+// server corrects a late gradient by how far the parameters have moved since the worker read them
+// (DC-ASGD).
 
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
@@ -26,7 +27,7 @@
 
 namespace {
 
-constexpr int tensors = 4;  // of the model: weights and biases of two layers
+constexpr int tensors = 4;  // in the model: weights and biases of two layers
 
 struct settings {
     std::string consistency = "asynchronous", compensator = "adaptive", compressor = "none";
@@ -42,7 +43,8 @@ struct settings {
     bool quick = false;
 };
 
-/// What a server has seen and saved. Of rank 0 the progress bar tells it, unless the run failed.
+/// Prints what a server received and saved. For rank 0 the progress bar prints it, unless the run
+/// failed.
 void tell_of_server(const std::optional<sotto::server_report>& server, bool failed,
                     const char* beside_times) {
     if (!server) return;
@@ -81,7 +83,7 @@ void train(const settings& s, auto consistency, auto compensator, auto compresso
             throw;
         }
         tell(false);
-        if (!s.servers.survives) transport.agree(true);  // all ranks have written their logs
+        if (!s.servers.survives) transport.agree(true);  // waits until all logs are written
         if (transport.rank() != 0) return;
         const evaluation found = trainer.evaluate(unseen);
         std::printf("accuracy %.2f %% after %llu steps of the server, %.2f %s\n",
@@ -95,7 +97,8 @@ void train(const settings& s, auto consistency, auto compensator, auto compresso
     });
 }
 
-/// Each pair is a program of its own: not all are compiled, what is not is refused.
+/// Trains with the selected compensator. Each combination is a separate instantiation, so only some
+/// are compiled. Throws invalid_option for the others.
 void with_compensator(const settings& s, auto consistency) {
     using namespace sotto;
     if (s.compressor == "dgc")
@@ -113,7 +116,7 @@ void with_compensator(const settings& s, auto consistency) {
     throw invalid_option("--compensator " + s.compensator + " with --consistency " + s.consistency);
 }
 
-/// Flags that contradict each other, or do nothing together.
+/// Refuses flags that contradict each other or have no effect.
 void require_sensible(const CLI::App& app, const settings& s) {
     using examples::require_effect, examples::refuse;
     const auto has = [&](const std::string& value, std::initializer_list<const char*> those) {
@@ -162,7 +165,7 @@ void require_sensible(const CLI::App& app, const settings& s) {
         refuse("--record", s.record,
                "--replay is '" + s.replay + "', and both are of '" + *shared +
                    "', which would be emptied before it is read; another file was expected");
-    // What is written and read elsewhere need not be here.
+    // Only files of ranks in this process must be on this machine.
     const auto is_here = [&](int rank) { return examples::has_rank(s.transport, rank); };
     for (int server = 0; server < servers && !s.replay.empty(); ++server)
         if (is_here(server))

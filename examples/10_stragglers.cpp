@@ -1,6 +1,7 @@
-// One worker is slow. The same job on a simulated network in five ways: by rounds that wait for it
-// or do without the last gradient, by workers that are ahead by no more than a bound, and by
-// workers that never wait, without and with a correction: how long each takes to a target loss.
+// Trains with one slow worker in five ways and prints how long each takes to reach a target loss,
+// on a simulated network. Two ways use rounds, which wait for the slow worker or drop the last
+// gradient. One limits how far workers can be ahead. In the last two, workers never wait, without
+// and with delay compensation.
 
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
@@ -34,13 +35,13 @@ struct settings {
 };
 
 struct outcome {
-    std::optional<double> seconds;  // until the target; nothing: never
+    std::optional<double> seconds;  // time to the target; empty: not reached
     std::uint64_t steps = 0;
-    double waited = 0.0;  // of worker 1's time
-    sotto::run_log log;   // of all ranks
+    double waited = 0.0;  // share of worker 1's time
+    sotto::run_log log;   // log of all ranks
 };
 
-/// Time is the network's, which no machine's speed changes: a table like this repeats anywhere.
+/// Trains on simulated time, so that results are the same on every machine.
 outcome train(const settings& s, const auto& strategy) {
     using namespace sotto;
     const auto digits = data::digits(s.quick ? 2'000 : 10'000, random_stream{1});
@@ -48,7 +49,7 @@ outcome train(const settings& s, const auto& strategy) {
     simulated_options network = examples::network_of(s.transport);
     network.dead_after = {};
     outcome found;
-    struct at_server {  // ranks of a simulated network run one at a time
+    struct at_server {  // shared by ranks, which run one at a time
         std::function<double()> loss;
         std::function<std::uint64_t()> version;
     };
@@ -59,7 +60,7 @@ outcome train(const settings& s, const auto& strategy) {
         models::mlp model{784, 64, 10};
         trainer trainer{model, strategy, transport, s.training};
         sotto::detail::evaluator<models::mlp<>> measuring(256, transport);
-        // Not beyond the trainer that it reads, also where that ends by an exception.
+        // Resets `server` before the trainer that it reads is destroyed, also on an exception.
         struct until_end {
             std::optional<at_server>* shown;
             ~until_end() {

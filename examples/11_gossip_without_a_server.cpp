@@ -1,7 +1,7 @@
-// No server, and nobody who waits for all: each rank takes steps on its own data and mixes its
-// parameters with those of its neighbours on a graph. How often they mix decides a controller,
-// which keeps ranks closer than a step is long. The report draws the graph and how far ranks were
-// apart.
+// Trains by gossip: each rank takes steps on its own data and mixes its parameters with those of
+// its neighbours on a graph. There is no server, and no rank waits for all others. A controller
+// decides how often ranks mix, and keeps ranks closer together than a step is long. The report
+// draws the graph and the distances between ranks.
 
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
@@ -43,7 +43,7 @@ struct settings {
     examples::transport_options transport{.workers = 8};
 };
 
-/// A topology that is chosen while the program runs: all there are, as one type.
+/// A topology selected at run time: one type for all of them.
 class chosen_topology {
 public:
     class state {
@@ -120,10 +120,10 @@ chosen_topology topology_of(const settings& s) {
             sotto::topologies::lazy{whole, s.lazy}};
 }
 
-/// How a method and its ranks can tell distances.
+/// How distances between ranks can be measured.
 enum class measured { estimated, either_way, exactly };
 
-/// The same of controllers, of those that are told distances so.
+/// A controller selected at run time that works with distances measured this way.
 template <measured By>
 class chosen_control {
 public:
@@ -199,13 +199,13 @@ chosen_control<By> control_of(const settings& s) {
     return {"none", no_control{}};
 }
 
-/// Whether its own memory is the only one: it takes plain SGD.
+/// True if the method requires plain SGD as the optimizer.
 bool has_momentum_of_its_own(const std::string& method) {
     return method == "choco" || method == "d-squared" || method == "gradient-tracking" ||
            method == "quasi-global" || method == "pairs";
 }
 
-/// What is compared, where somebody compares methods.
+/// Prints the method, the topology, the controller and the optimizer.
 void say_what_runs(const settings& s) {
     std::printf("%s on %s, control %s; each rank's steps: ", s.method.c_str(), s.topology.c_str(),
                 s.control.c_str());
@@ -215,7 +215,7 @@ void say_what_runs(const settings& s) {
         std::printf("SGD of rate %.6g, momentum %.6g\n", s.rate, s.momentum);
 }
 
-/// What went over the wire, as far as logs of ranks are here.
+/// Prints the bytes sent by the ranks whose logs are on this machine.
 void say_what_was_sent(const settings& s, const sotto::run_log& run) {
     const auto mib = [](double bytes) { return bytes / (1024.0 * 1024.0); };
     const auto sent = run.sent();
@@ -258,7 +258,7 @@ void train(const settings& s, const Strategy& strategy) {
         const evaluation own = trainer.evaluate_local(unseen);
         std::optional<evaluation> mean;
         if constexpr (!Strategy::survives) mean = trainer.evaluate_mean(unseen);
-        if (!s.survives) transport.agree(true);  // all ranks have written their logs
+        if (!s.survives) transport.agree(true);  // waits until all logs are written
         if (transport.rank() != 0) return;
         if (mean)
             std::printf("accuracy of the mean of all ranks %.2f %%, of rank 0 alone %.2f %%\n",
@@ -281,7 +281,7 @@ void train(const settings& s, const Strategy& strategy) {
     });
 }
 
-/// Flags that contradict each other, or do nothing together.
+/// Refuses flags that contradict each other or have no effect.
 void require_sensible(const CLI::App& app, const settings& s) {
     using examples::refuse;
     const auto only = [&](const char* flag, bool has_effect, const char* with) {
@@ -331,7 +331,7 @@ void require_sensible(const CLI::App& app, const settings& s) {
     examples::require_writable({{"--log", s.log}, {"--report", s.report, true}});
 }
 
-/// Each method is a program of its own.
+/// Trains with the selected method. Each one is a separate instantiation.
 void with_method(const settings& s) {
     using namespace sotto;
     const chosen_topology topology = topology_of(s);

@@ -1,7 +1,7 @@
-// A network so slow that every byte counts. The same job on a simulated one in six ways: gradients
-// whole, gradients by Deep Gradient Compression, and ranks that take many steps of their own before
-// they meet (local SGD, DiLoCo, SparseLoCo, and NoLoCo, where only pairs do): how long each takes,
-// what it sends, where it ends.
+// Trains one job over slow links in six ways, on a simulated network. The first two send whole
+// gradients, or gradients with Deep Gradient Compression. In the others ranks take many local steps
+// between exchanges: local SGD, DiLoCo, SparseLoCo, and NoLoCo, where only pairs exchange. Prints
+// the time, the bytes sent and the final loss and accuracy of each.
 
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
@@ -35,10 +35,10 @@ struct settings {
 };
 
 struct outcome {
-    double seconds = 0.0;    // the network's
-    std::int64_t steps = 0;  // of a rank
+    double seconds = 0.0;    // simulated time
+    std::int64_t steps = 0;  // of one rank
     sotto::evaluation unseen;
-    sotto::run_log log;  // of all ranks
+    sotto::run_log log;  // log of all ranks
 };
 
 outcome train(const settings& s, const auto& strategy) {
@@ -141,7 +141,7 @@ int main(int argc, char** argv) {
             "there are;\nDiLoCo's all-reduce of %d ranks %.3g. What it saves is that all "
             "wait for all.\n",
             s.transport.workers, 8.0 * (s.transport.workers - 1) / s.transport.workers);
-        // From rank to rank goes a message over two lines.
+        // A message crosses two lines: those of its sender and its receiver.
         const network_link link{.bytes_per_second = 1.25e5 * s.megabits,
                                 .latency_seconds = 2e-3 * s.milliseconds};
         sotto::write_report(runs, s.report, {.title = "One job over slow links", .link = link});

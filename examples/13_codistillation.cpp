@@ -1,7 +1,7 @@
-// Groups that train a model each, side by side, and learn from what the others' models say: as
-// these were some steps ago, so that groups talk to each other rarely and wait for nobody. A part
-// of the labels is wrong, which a model alone learns by heart; models that teach each other do so
-// less.
+// Trains groups that learn from each other's models (codistillation). A group uses the other
+// groups' models as they were some steps ago, so groups communicate rarely and do not wait for each
+// other. Some labels are wrong. A model that trains alone memorises them; models that teach each
+// other memorise fewer.
 
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
@@ -41,7 +41,7 @@ struct settings {
     examples::transport_options transport{.workers = 4};
 };
 
-/// A loss that is chosen while the program runs: all there are, as one type.
+/// A distillation loss selected at run time: one type for all of them.
 class chosen_loss {
 public:
     template <sotto::distillation_loss Loss>
@@ -82,7 +82,7 @@ chosen_loss loss_of(const settings& s) {
     return {name, sotto::forward_kl{.temperature = s.temperature}};
 }
 
-/// The same of weights.
+/// A weight schedule selected at run time.
 struct chosen_weight {
     std::string name;
     std::function<double(std::int64_t)> of_step;
@@ -106,7 +106,7 @@ chosen_weight weight_of(const settings& s) {
     return {name, sotto::constant_weight{.weight = s.weight}};
 }
 
-/// And of exchanges of models.
+/// An exchange of models selected at run time.
 class chosen_exchange {
     using place = sotto::detail::meeting_place;
     using kind = sotto::detail::checkpoint::architecture;
@@ -114,7 +114,7 @@ class chosen_exchange {
     using floats = std::span<const float>;
 
 public:
-    static constexpr bool by_each_rank = true;  // which --exchange folder is
+    static constexpr bool by_each_rank = true;  // as --exchange folder does
 
     struct state {
         std::function<void(std::size_t)> begin;
@@ -170,14 +170,14 @@ chosen_exchange exchange_of(const settings& s, const std::string& folder) {
     return {s.exchange, checkpoint_exchange{.folder = folder}};
 }
 
-/// How good a group's model is on digits whose labels are all right.
+/// Evaluation of a group's model on digits with correct labels.
 struct outcome {
     int group = 0;
-    bool speaks = false;  // this rank, for the group
+    bool speaks = false;  // true if this rank prints for the group
     sotto::evaluation found{};
 };
 
-/// Trains the groups, with or without lessons.
+/// Trains the groups, with or without teachers.
 outcome train(const settings& s, const auto& strategy, examples::any_transport& transport,
               const sotto::data::labelled_set& digits, const sotto::data::labelled_set& unseen,
               const std::string& log) {
@@ -205,7 +205,7 @@ void run(const settings& s, const auto& inner, auto exchange_in) {
                                   s.groups, weight, {.age_max = s.age_max, .margin = s.margin}};
         };
         std::optional<outcome> alone;
-        if (s.compare)  // where nobody who is taught finds its models
+        if (s.compare)  // in a folder that taught groups do not read
             alone = train(s, by({"none", constant_weight{.weight = 0.0}}, s.folder + "/alone"),
                           transport, digits, unseen, "");
         const outcome taught =
@@ -218,9 +218,9 @@ void run(const settings& s, const auto& inner, auto exchange_in) {
         else if (taught.speaks)
             std::printf("group %d: test error %.2f %%, log-loss %.3f\n", taught.group,
                         error(taught), taught.found.loss);
-        transport.agree(true);  // all ranks have written their logs
+        transport.agree(true);  // waits until all logs are written
         if (transport.rank() != 0) return;
-        std::vector<run_log> logs;  // a model's each, if it was trained here
+        std::vector<run_log> logs;  // one a model, if this job trained it
         for (int model = 0; model < s.groups.count; ++model)
             if (s.groups.only < 0 || s.groups.only == model)
                 logs.push_back(read_json_lines_of_ranks(
@@ -230,7 +230,7 @@ void run(const settings& s, const auto& inner, auto exchange_in) {
     });
 }
 
-/// Each strategy inside the groups is a program of its own.
+/// Trains with the selected strategy inside the groups. Each one is a separate instantiation.
 void with_strategy(const settings& s) {
     using namespace sotto;
     const momentum_sgd heavy{.learning_rate = s.rate, .momentum = 0.9};
@@ -246,7 +246,7 @@ void with_strategy(const settings& s) {
     run(s, all_reduce{heavy}, exchange);
 }
 
-/// Flags that contradict each other, or do nothing together.
+/// Refuses flags that contradict each other or have no effect.
 void require_sensible(const CLI::App& app, settings& s) {
     using examples::refuse;
     const auto only = [&](const char* flag, bool has_effect, const char* with) {

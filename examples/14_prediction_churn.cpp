@@ -1,7 +1,7 @@
-// A model that is trained again says other things of single examples, though it is as good as
-// before. Models that taught each other while they were trained differ less from one training to
-// the next. This trains twice alone and twice by codistillation, each with other starting values
-// and another order of the data, shows which predictions changed, and draws how many.
+// Shows how many predictions change when a model is trained again. A retrained model is as accurate
+// as before, but predicts some examples differently. Models that taught each other during training
+// differ less. This program trains twice alone and twice by codistillation, each time with other
+// starting values and another order of the data.
 
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
@@ -38,12 +38,12 @@ struct settings {
 
 constexpr std::array ways{"alone", "codistilled"};
 
-/// Where what becomes of models that are trained so is written.
+/// Returns the log of one way to train.
 std::filesystem::path log_of(const settings& s, std::size_t way) {
     return sotto::path_of_model(s.log, ways[way]);
 }
 
-/// What a model says of the digits that nobody learnt from.
+/// Predictions of one model for the unseen digits.
 struct saying {
     std::vector<float> probabilities;  // digits x 10
     double error = 0.0;
@@ -65,7 +65,7 @@ saying train(const settings& s, const auto& strategy, examples::any_transport& t
     return {one.predict(unseen), 1.0 - one.evaluate(unseen).accuracy};
 }
 
-/// The likeliest digit and its probability.
+/// Returns the most likely digit and its probability.
 std::pair<int, double> likeliest(const saying& of, std::int64_t digit) {
     const auto row = std::span(of.probabilities).subspan(static_cast<std::size_t>(digit) * 10, 10);
     const auto most = std::ranges::max_element(row);
@@ -101,7 +101,7 @@ void show(const settings& s, const std::array<std::array<saying, 2>, 2>& all,
     }
 }
 
-/// Draws the first training of each way, with how much the second differs from it.
+/// Writes a report of each way's first training and of how much the second one differs from it.
 void draw(const settings& s, const std::array<sotto::churn, 2>& churns) {
     std::vector<std::string> logs;
     for (std::size_t way = 0; way < ways.size(); ++way) {

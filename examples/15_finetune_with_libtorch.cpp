@@ -1,7 +1,7 @@
-// Fine-tunes a network of LibTorch on few examples: what it learnt before is frozen.
+// Fine-tunes a LibTorch network on few examples, with its pretrained features frozen.
 //
-// It learnt five classes, and is to tell five others apart, by Deep Gradient Compression. On
-// CIFAR-10 by --cifar10, else on generated digits.
+// The network was trained on five classes. Deep Gradient Compression trains it on five others. The
+// data are generated digits, or CIFAR-10 with --cifar10.
 
 #include <sotto/adapters/torch.hpp>
 #include <sotto/data/read_cifar10.hpp>
@@ -27,7 +27,7 @@ struct settings {
     bool quick = false;
 };
 
-/// Features of a picture, and a head that tells five classes apart by them.
+/// Convolutional features and a linear head for five classes.
 struct network : torch::nn::Cloneable<network> {
     sotto::data::labelled_set::example_shape input;
     torch::nn::Sequential features{nullptr};
@@ -47,7 +47,7 @@ struct network : torch::nn::Cloneable<network> {
         head = register_module("head", Linear(32 * (input.height / 4) * (input.width / 4), 5));
     }
 
-    /// Frozen features keep their running statistics, too.
+    /// Keeps frozen features in eval(), so that their running statistics do not change.
     void train(bool on = true) override {
         Module::train(on);
         if (frozen) features->eval();
@@ -61,7 +61,7 @@ struct network : torch::nn::Cloneable<network> {
     torch::Tensor forward(torch::Tensor inputs) { return head(features->forward(inputs)); }
 };
 
-/// The examples of five classes, from `first` on, as classes 0 to 4.
+/// Returns the examples of five classes, from `first` on, as classes 0 to 4.
 sotto::data::labelled_set five_of(const sotto::data::labelled_set& all, std::int32_t first) {
     std::vector<std::int64_t> places;
     std::vector<std::int32_t> labels;
@@ -77,7 +77,7 @@ std::shared_ptr<network> copy_of(const network& net) {
     return std::dynamic_pointer_cast<network>(net.clone());
 }
 
-/// What somebody else may have trained long ago: by one worker, on classes 0 to 4.
+/// Returns the pretrained network: from --weights, or trained by one worker on classes 0 to 4.
 std::shared_ptr<network> trained_before(const settings& s, const sotto::data::labelled_set& all) {
     torch::manual_seed(1);
     auto net = std::make_shared<network>(all.shape());
@@ -124,7 +124,7 @@ double tune(const settings& s, const network& start, bool frozen,
 }
 
 int compare(const settings& s) {
-    at::set_num_threads(1);  // of torch, for each rank
+    at::set_num_threads(1);  // torch threads of each rank
     using sotto::data::digits, sotto::data::read_cifar10, sotto::random_stream;
     const bool colours = !s.cifar10.empty();
     const auto seen = colours ? read_cifar10({s.cifar10 / "data_batch_1.bin"})
@@ -137,7 +137,7 @@ int compare(const settings& s) {
     torch::manual_seed(2);
     const auto fresh = std::make_shared<network>(seen.shape());
     {
-        const torch::NoGradGuard none;  // a new head, for other classes
+        const torch::NoGradGuard none;  // replaces the head: the classes are new
         before->head->weight.copy_(fresh->head->weight);
         before->head->bias.copy_(fresh->head->bias);
     }

@@ -1,6 +1,6 @@
-// A loop with PyTorch's DistributedDataParallel, in ten lines of C++.
+// Replaces a training loop of PyTorch's DistributedDataParallel by ten lines of C++.
 //
-// In Python it is
+// The loop in Python:
 //
 //   dist.init_process_group("gloo")
 //   net = DistributedDataParallel(make_net())
@@ -33,13 +33,13 @@ torch::nn::Sequential make_net() {
                                  torch::nn::Linear(8 * 6 * 6, 10));
 }
 
-/// Ranks on threads need a module each.
+/// Returns a copy: each rank needs its own module, also if ranks are threads.
 torch::nn::Sequential copy_of(const torch::nn::Sequential& net) {
     return std::dynamic_pointer_cast<torch::nn::SequentialImpl>(net->clone());
 }
 
 int train(const examples::transport_options& chosen, bool quick) {
-    at::set_num_threads(1);  // of torch, for each rank
+    at::set_num_threads(1);  // torch threads of each rank
     const auto digits = sotto::data::digits(quick ? 1'500 : 6'000, sotto::random_stream{1});
     const auto unseen = sotto::data::digits(500, sotto::random_stream{2});
     const auto made = make_net();
@@ -53,7 +53,7 @@ int train(const examples::transport_options& chosen, bool quick) {
             transport};
         const auto report = trainer.fit(digits, sotto::epochs{quick ? 3 : 5},
                                         sotto::evaluate_on{unseen}, sotto::progress_bar{});
-        trainer.with_evaluated([&](auto& whole, auto parameters, auto&) {  // of all ranks
+        trainer.with_evaluated([&](auto& whole, auto parameters, auto&) {  // with mean buffers
             whole.write_back(parameters);
             if (transport.rank() == 0) torch::save(net, "net.pt");
         });

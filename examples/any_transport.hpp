@@ -14,9 +14,9 @@
 
 namespace examples {
 
-/// A transport of which it is known when the program runs what it is. Whoever knows it before uses
-/// sotto::tcp and the others themselves; here it saves compiling each example for each of them.
-///   cost    a virtual call more for each operation
+/// A transport selected at run time, so that each example is compiled once for all transports. A
+/// program that knows its transport uses sotto::tcp or another one directly.
+///   cost    one virtual call more for each operation
 class any_transport {
 public:
     virtual ~any_transport() = default;
@@ -40,15 +40,15 @@ public:
     virtual void charge(sotto::work amount) = 0;
     virtual sotto::traffic counters() const = 0;
     virtual std::string simulated_network() const = 0;
-    /// Ranks may come and go.
-    ///   errors  invalid_option: not on this transport
+    /// From now on ranks may leave and join while others continue; see tolerant_transport.
+    ///   errors  invalid_option: this transport does not support it
     virtual void tolerate() = 0;
     virtual std::optional<sotto::rank_change> next_change() = 0;
 };
 
 static_assert(sotto::tolerant_transport<any_transport>);
 
-/// One that is a Transport, which stays its owner's.
+/// An any_transport that forwards to a Transport of the caller, who keeps its ownership.
 template <sotto::transport Transport>
 class transport_of final : public any_transport {
 public:

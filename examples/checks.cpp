@@ -38,7 +38,7 @@ std::function<std::string(const std::string&)> number(double low, double high, b
     };
 }
 
-/// Where a file is once links are followed, as far as it is there.
+/// Returns the file's absolute path, with links resolved in the part that exists.
 std::filesystem::path plain(const std::string& file) {
     std::error_code ignored;
     const auto found =
@@ -55,7 +55,7 @@ std::string reason_of(int error) {
     return std::generic_category().message(error);
 }
 
-/// Why the system does not open it; empty: it does.
+/// Returns why the system does not open the file; empty if it does.
 std::string why_not_opened(const std::string& file, int flags) {
     int opened = -1;
     do opened = ::open(file.c_str(), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
@@ -70,7 +70,7 @@ bool is_device(const std::string& file) {
     return ::stat(file.c_str(), &there) == 0 && (S_ISCHR(there.st_mode) || S_ISBLK(there.st_mode));
 }
 
-/// Why no other file can take its place; empty: one can.
+/// Returns why no other file can replace it; empty if one can.
 std::string why_not_replaced(const std::filesystem::path& file) {
     struct ::stat there {};
     if (::stat(file.c_str(), &there) != 0) return errno == ELOOP ? reason_of(errno) : "";
@@ -90,17 +90,17 @@ std::string why_not_replaced(const std::filesystem::path& file) {
     return what.empty() ? "" : "it is " + what + "; expected a regular file or a new name";
 }
 
-/// Why it cannot be written; empty: it can. `whole`: it is replaced at once.
+/// Returns why the file cannot be written; empty if it can. `whole`: the file is replaced at once.
 std::string why_not_writable(const std::filesystem::path& file, bool whole = false) {
     std::error_code problem;
     if (std::filesystem::is_directory(file, problem)) return "it is a folder";
     if (whole)
         if (std::string why = why_not_replaced(file); !why.empty()) return why;
-    // The reader of a FIFO ends when what was opened to try it out is closed.
+    // A FIFO is not opened: closing this probe would end its reader.
     if (std::filesystem::is_fifo(file, problem)) return "";
     if (!file.parent_path().empty())
         std::filesystem::create_directories(file.parent_path(), problem);
-    // One that is not there may be made by another rank at this moment: it is left alone.
+    // A missing file is probed under another name: another rank may be creating the file.
     const bool is_there = std::filesystem::exists(file, problem);
     const std::string tried =
         is_there ? file.string() : file.string() + ".try" + std::to_string(::getpid());
@@ -137,7 +137,7 @@ void require_effect(const CLI::App& app, const std::string& flag, bool has_effec
                     const std::string& with) {
     const CLI::Option* const option = app.get_option(flag);
     if (has_effect || option->count() == 0) return;
-    if (option->get_expected_max() == 0)  // a flag, whose value nobody gave
+    if (option->get_expected_max() == 0)  // a flag without a value
         throw CLI::ValidationError(flag, "it has no effect here: it goes with " + with);
     const std::string given = option->results().empty() ? "" : option->results().back();
     refuse(flag, given, "it has no effect here: it goes with " + with);

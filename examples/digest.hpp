@@ -7,7 +7,7 @@
 
 namespace examples {
 
-/// A few characters that stand for all bits of some numbers: so two runs can be compared by eye.
+/// Returns a digest of 16 characters over all bits of the values, to compare two runs by eye.
 inline std::string digest_of(std::span<const float> values) {
     return sotto::digest_text(std::as_bytes(values)).substr(0, 16);
 }

@@ -64,7 +64,7 @@ sotto::tcp_options tcp_place(const transport_options& chosen) {
     return options;
 }
 
-/// As run_in_process does: a rank that throws says so to the others.
+/// Calls f. If f throws, notifies the other ranks, as run_in_process does.
 void run_rank(auto& transport, const std::function<void(any_transport&)>& f) {
     transport_of any(transport);
     try {
@@ -86,7 +86,7 @@ void over_mpi([[maybe_unused]] const std::function<void(any_transport&)>& f) {
 #endif
 }
 
-/// Flags that the chosen transport has no use for.
+/// Refuses flags that the selected transport does not use.
 void require_used(const CLI::App& app, transport_kind kind) {
     const bool simulated = kind == transport_kind::simulated, tcp = kind == transport_kind::tcp;
     require_effect(app, "--workers", simulated || kind == transport_kind::in_process,
@@ -103,25 +103,25 @@ void require_used(const CLI::App& app, transport_kind kind) {
 constexpr int done = static_cast<int>(sotto::exit_code::done),
               usage = static_cast<int>(sotto::exit_code::usage);
 
-/// Reads the flags and does the work.
+/// Parses the flags and calls `work`.
 int work_as_asked(CLI::App& app, int argc, char** argv, const std::function<int()>& work) {
     try {
         app.parse(argc, argv);
-        std::setvbuf(stdout, nullptr, _IOLBF, 0);  // in step with the progress bar's stderr
+        std::setvbuf(stdout, nullptr, _IOLBF, 0);  // in order with the progress bar's stderr
         return work();
-    } catch (const CLI::ExtrasError&) {  // which tells them last to first
+    } catch (const CLI::ExtrasError&) {  // its own message lists them last to first
         std::string all;
         for (const std::string& one : app.remaining()) all += " " + one;
         return app.exit(CLI::ExtrasError("these arguments were not expected:" + all,
                                          CLI::ExitCodes::ExtrasError)),
                usage;
-    } catch (const CLI::ParseError& e) {  // also flags that do not go together
+    } catch (const CLI::ParseError& e) {  // also contradictory flags
         return app.exit(e) == 0 ? done : usage;
     }
 }
 
 std::mutex noting;
-std::vector<std::string> incomplete;  // output, a sentence each
+std::vector<std::string> incomplete;  // a sentence for each output
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// A compensator of one's own: the later a gradient comes, the less it counts, and it takes no step
-// that others have taken meanwhile.
+// A user-written compensator. The later a gradient arrives, the less it counts. An entry counts
+// half if the parameter has already moved in its direction.
 
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
@@ -14,22 +14,22 @@
 #include <span>
 
 struct fading {
-    double half_life = 8.0;                 // steps of the server
-    static constexpr bool compares = true;  // the server keeps what each worker has read
+    double half_life = 8.0;                 // in steps of the server
+    static constexpr bool compares = true;  // the server stores what each worker read
 
     struct state {
         double half_life;
 
-        // By what the learning rate of this gradient's step is multiplied.
+        // Returns the factor of the learning rate of this gradient's step.
         double begin(const sotto::late_gradient& what) const noexcept {
             return std::exp2(-double(what.staleness) / half_life);
         }
 
-        // The gradient was computed at the parameters `then`; by now they are `now`.
+        // The worker computed the gradient at the parameters `then`. The current ones are `now`.
         void compensate(const sotto::tensor&, std::span<float> gradient, std::span<const float> now,
                         std::span<const float> then) noexcept {
             for (std::size_t i = 0; i < gradient.size(); ++i)
-                if (gradient[i] * (now[i] - then[i]) < 0.0f) gradient[i] *= 0.5f;  // went that way
+                if (gradient[i] * (now[i] - then[i]) < 0.0f) gradient[i] *= 0.5f;  // moved already
         }
     };
     state bind(const sotto::layout&, int) const { return {half_life}; }
@@ -38,7 +38,7 @@ struct fading {
 int main() try {
     const auto digits = sotto::data::digits(2'000, sotto::random_stream{1});
     const auto unseen = sotto::data::digits(1'000, sotto::random_stream{2});
-    // Rank 0 serves, the others work, the last of them five times slower: on virtual time.
+    // Simulated time. Rank 0 is the server, the others are workers, the last one five times slower.
     const sotto::simulated_options network{
         .seed = 1,
         .line = sotto::simulated_options::connection::ethernet(1e9, std::chrono::microseconds(50)),
@@ -68,5 +68,5 @@ int main() try {
     });
     return good ? 0 : 1;
 } catch (...) {
-    return sotto::report_exception();  // prints it; the number is an exit_code
+    return sotto::report_exception();  // prints the error, returns an exit_code
 }

@@ -1,4 +1,4 @@
-// A compressor of one's own: a byte for each entry of a gradient and one scale for each tensor.
+// A user-written compressor: one byte for each entry of a gradient, one scale for each tensor.
 
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
@@ -18,7 +18,7 @@ struct bytes_and_scale {
             for (const float g : gradient) largest = std::max(largest, std::abs(g));
             const float scale = largest / 127.0f;
             const auto head = std::as_bytes(std::span(&scale, 1));
-            out.insert(out.end(), head.begin(), head.end());  // appended: `out` is never cleared
+            out.insert(out.end(), head.begin(), head.end());  // appends; never clears `out`
             for (const float g : gradient) {
                 const long code = scale > 0.0f ? std::lround(g / scale) : 0;
                 out.push_back(static_cast<std::byte>(static_cast<std::int8_t>(code)));
@@ -27,7 +27,7 @@ struct bytes_and_scale {
 
         void decode_add(const sotto::tensor& t, sotto::byte_view message, std::span<float> sum) {
             float scale = 0.0f;
-            if (message.size() != sizeof scale + sum.size())  // before anything is added
+            if (message.size() != sizeof scale + sum.size())  // checked before it adds
                 throw sotto::malformed(t.name, {.offset = 0,
                                                 .expected = "a scale and a byte an entry",
                                                 .found = std::int64_t(message.size())});
@@ -57,5 +57,5 @@ int main() try {
     });
     return good ? 0 : 1;
 } catch (...) {
-    return sotto::report_exception();  // prints it; the number is an exit_code
+    return sotto::report_exception();  // prints the error, returns an exit_code
 }

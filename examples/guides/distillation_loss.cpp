@@ -1,5 +1,5 @@
-// A distillation loss of one's own: how far logits are from a teacher's, by Huber's measure, so
-// that a teacher that is far off in one output does not pull harder than one that is off a little.
+// A user-written distillation loss: the Huber loss between a student's and its teachers' logits.
+// Its gradient is bounded, so one output that is far off does not dominate.
 
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
@@ -17,13 +17,13 @@
 struct huber_logits {
     double delta = 1.0;
 
-    // Adds a teacher's share to the targets, before the student is looked at. Shares sum to 1.
+    // Adds `share` times a teacher's logits to the targets. The shares of all teachers sum to 1.
     void add(std::span<const float> teacher, std::size_t, double share,
              std::span<float> targets) const {
         for (std::size_t i = 0; i < teacher.size(); ++i) targets[i] += float(share * teacher[i]);
     }
 
-    // Mean over the rows, of `outputs` logits each.
+    // Returns the mean over the rows of `outputs` logits.
     double value(std::span<const float> logits, std::size_t outputs,
                  std::span<const float> targets) const {
         double sum = 0.0;
@@ -34,7 +34,8 @@ struct huber_logits {
         return sum / rows(logits, outputs);
     }
 
-    // The same, and adds weight times its gradient to what the labels have put there.
+    // Returns the same. Adds `weight` times its gradient to `out`, which holds the labels'
+    // gradient.
     double gradient(std::span<const float> logits, std::size_t outputs,
                     std::span<const float> targets, double weight, std::span<float> out) const {
         for (std::size_t i = 0; i < logits.size(); ++i) {
@@ -50,7 +51,7 @@ private:
     }
 };
 
-// Two rows of three logits, one by one a little up and a little down.
+// Compares the gradient with central differences, on two rows of three logits.
 bool is_derivative(const huber_logits& loss) {
     std::vector<float> z{0.5f, -1.0f, 2.0f, 0.0f, 3.0f, -0.25f}, out(6);
     const std::vector<float> targets{0.0f, 1.5f, 2.25f, 0.5f, -1.0f, 0.0f};
@@ -71,7 +72,7 @@ int main() try {
     const auto unseen = sotto::data::digits(1'000, sotto::random_stream{2});
     bool good = is_derivative({});
     std::puts(good ? "the gradient is that of the value" : "the gradient is wrong");
-    // Two groups of two. On virtual time it is no chance when a model comes.
+    // Two groups of two ranks. In simulated time a model arrives at the same step in every run.
     sotto::run_simulated(4, {.seed = 1}, [&](sotto::simulated& transport) {
         sotto::models::mlp model{784, 64, 10};
         const sotto::codistillation strategy{
@@ -95,5 +96,5 @@ int main() try {
     });
     return good ? 0 : 1;
 } catch (...) {
-    return sotto::report_exception();  // prints it; the number is an exit_code
+    return sotto::report_exception();  // prints the error, returns an exit_code
 }

@@ -2,11 +2,11 @@
 #include <sotto/sotto.hpp>
 
 int main() try {
-    // Generated: no file is needed.
+    // Generated data: no file is needed.
     const auto digits = sotto::data::digits(10'000, sotto::random_stream{1});
     const auto unseen = sotto::data::digits(2'000, sotto::random_stream{2});
 
-    sotto::run_in_process(4, [&](sotto::in_process& transport) {  // four workers, a thread each
+    sotto::run_in_process(4, [&](sotto::in_process& transport) {  // four workers, one thread each
         sotto::models::mlp model{784, 512, 10};
         sotto::trainer trainer{
             model,
@@ -20,5 +20,5 @@ int main() try {
         trainer.fit(digits, sotto::epochs{10}, sotto::evaluate_on{unseen}, sotto::progress_bar{});
     });
 } catch (...) {
-    return sotto::report_exception();  // prints it; the number is an exit_code
+    return sotto::report_exception();  // prints the error, returns an exit_code
 }

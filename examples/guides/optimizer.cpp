@@ -1,4 +1,4 @@
-// An optimizer of one's own: Lion, which moves every weight by the same amount, up or down.
+// A user-written optimizer: Lion, which moves every weight by the same amount, up or down.
 
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
@@ -21,12 +21,12 @@ public:
     state(const lion& options, const sotto::layout& tensors)
         : options_(options), tensors_(tensors), m_(std::size_t(tensors.size())) {}
 
-    // May throw: nothing that shows is changed yet.
+    // May throw, so it does not change parameters or momentum.
     void begin_step(const sotto::step_info& step, std::span<const float>) {
         rate_ = float(options_.learning_rate * step.rate_factor);
     }
 
-    // All ranks have agreed on the step: it must not throw.
+    // Must not throw: all ranks have agreed on the step.
     void update(const sotto::tensor& t, std::span<float> w, std::span<const float> g) noexcept {
         const auto b1 = float(options_.beta1), b2 = float(options_.beta2);
         const std::span<float> m = t.of(std::span(m_));
@@ -37,7 +37,7 @@ public:
         }
     }
 
-    // What checkpoints save.
+    // Lists what checkpoints save.
     void visit(auto&& field) {
         for (const sotto::tensor& t : tensors_)
             field(sotto::joined_name("lion/", t.name), t.of(std::span(m_)));
@@ -70,5 +70,5 @@ int main() try {
     });
     return good ? 0 : 1;
 } catch (...) {
-    return sotto::report_exception();  // prints it; the number is an exit_code
+    return sotto::report_exception();  // prints the error, returns an exit_code
 }

@@ -1,4 +1,4 @@
-// What was learnt goes into a file, is used without a trainer, and trained on from there.
+// Saves a trained model, uses it without a trainer, and continues training from it.
 
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
@@ -15,16 +15,16 @@ int main() try {
         sotto::trainer trainer{mine, sotto::all_reduce{sotto::sgd{.learning_rate = 0.1}},
                                transport};
         trainer.fit(digits, sotto::epochs{2});
-        sotto::save_model(trainer, "model.safetensors");  // every rank calls it, the first writes
+        sotto::save_model(trainer, "model.safetensors");  // every rank calls it, rank 0 writes
     });
 
-    // Elsewhere: the layout says that it is the same model.
+    // In another program. `load_model` checks that the file has the layout of this model.
     const auto learnt = sotto::load_model("model.safetensors", model.layout());
     auto reader = model;
     sotto::ensemble one{reader, {{learnt.parameters, learnt.buffers}}};
     const double before = one.evaluate(unseen).accuracy;
 
-    // On from there, by other workers and another strategy.
+    // Continues training, with other workers and another strategy.
     double after = 0.0;
     sotto::run_in_process(2, [&](sotto::in_process& transport) {
         sotto::initialized_from mine{model, learnt};
@@ -37,5 +37,5 @@ int main() try {
     std::printf("accuracy %.1f %%, and trained on %.1f %%\n", 100.0 * before, 100.0 * after);
     return before > 0.5 && after > before ? 0 : 1;
 } catch (...) {
-    return sotto::report_exception();  // prints it; the number is an exit_code
+    return sotto::report_exception();  // prints the error, returns an exit_code
 }

@@ -2,7 +2,7 @@
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
 #include <sotto/transports/tcp.hpp>
-#include <sotto/transports/tcp_tls.hpp>  // for the secret: OpenSSL 3
+#include <sotto/transports/tcp_tls.hpp>  // pre_shared_key: needs OpenSSL 3
 
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +21,7 @@ double train(sotto::tcp& transport) {
                                     sotto::checkpoints{"checkpoints", {.every_epochs = 1}});
     const double accuracy = trainer.evaluate(unseen).accuracy;
     if (transport.rank() == 0) std::printf("accuracy %.1f %%\n", 100.0 * accuracy);
-    sotto::require_complete_output(report);  // of the checkpoints: the last one is there
+    sotto::require_complete_output(report);  // throws if the last checkpoint is missing
     return accuracy;
 }
 
@@ -29,13 +29,13 @@ int main() try {
     auto options = sotto::tcp_options::at(sotto::launch::from_environment());
     if (std::getenv("SOTTO_SECRET_FILE") || std::getenv("SOTTO_SECRET"))
         options.security = sotto::pre_shared_key::from_environment();
-    sotto::tcp transport = sotto::tcp::join(options);  // returns once all ranks are there
+    sotto::tcp transport = sotto::tcp::join(options);  // returns once all ranks have joined
     try {
         return train(transport) > 0.8 ? 0 : 1;
     } catch (...) {
-        sotto::fail_with_exception(transport);  // the others learn why this rank ends
+        sotto::fail_with_exception(transport);  // reports the cause to the other ranks
         throw;
     }
 } catch (...) {
-    return sotto::report_exception();  // prints it; 3: start all ranks again
+    return sotto::report_exception();  // prints the error; 3: restart all ranks
 }

@@ -1,4 +1,4 @@
-// A topology of one's own: sites with a fast network inside and a slow one between them.
+// A user-written topology: sites with a fast network inside and a slow one between them.
 
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-// Some rounds in which every site mixes within itself, then one in which the first ranks of all
-// sites do.
+// In `rounds_inside` rounds each site mixes its own ranks. In the next round the first ranks of all
+// sites mix.
 struct sites {
     int ranks_per_site = 4;
     int rounds_inside = 3;
@@ -57,5 +57,5 @@ int main() try {
     });
     return good ? 0 : 1;
 } catch (...) {
-    return sotto::report_exception();  // prints it; the number is an exit_code
+    return sotto::report_exception();  // prints the error, returns an exit_code
 }

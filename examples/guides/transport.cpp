@@ -1,5 +1,6 @@
-// A transport of one's own: letters that ranks put into each other's boxes, in the memory of one
-// process. Over another medium `box` and `send` change; what a transport promises stays the same.
+// A user-written transport: ranks put letters into each other's boxes, in the memory of one
+// process. Another medium needs another `box` and `send`; the contract of a transport stays the
+// same.
 
 #include <sotto/models.hpp>
 #include <sotto/sotto.hpp>
@@ -20,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-// What all ranks share.
+// State that all ranks share.
 struct post_office {
     struct letter {
         int from;
@@ -33,7 +34,7 @@ struct post_office {
     };
     explicit post_office(int ranks) : boxes(std::size_t(ranks)) {}
 
-    // Under the lock. The first rank that fails is the one that all are told of.
+    // The caller holds the lock. All ranks report the first rank that failed.
     void fail(int rank, const std::string& why) {
         if (failed < 0) failed = rank, cause = why;
         for (box& b : boxes) ++b.changes;
@@ -50,7 +51,7 @@ struct post_office {
     bool all_for = true, verdict = false;
 };
 
-// One rank's end of it.
+// The endpoint of one rank.
 class by_letter {
 public:
     by_letter(post_office& office, int rank) : office_(office), rank_(rank) {}
@@ -58,7 +59,7 @@ public:
     int rank() const { return rank_; }
     int size() const { return int(office_.boxes.size()); }
 
-    // Both only start a transfer. The letter is a copy: this one is complete at once.
+    // `send` and `receive` only start a transfer. A send copies, so it is complete at once.
     sotto::request send(int to, sotto::tag label, sotto::byte_view out) {
         const std::scoped_lock hold(office_.lock);
         require_well();
@@ -94,7 +95,7 @@ public:
         wait_until(hold, [&] { return own_box().changes != seen; });
     }
 
-    // The last who votes counts: all learn the verdict, or all throw.
+    // The last rank to vote decides. Either all ranks return the verdict or all throw.
     bool agree(bool vote) {
         std::unique_lock hold(office_.lock);
         require_well();
@@ -110,7 +111,7 @@ public:
         return office_.verdict;
     }
 
-    // No memory of the caller is touched from now on.
+    // From now on the transport does not access the caller's memory.
     void withdraw() noexcept { transfers_.clear(), posted_.clear(); }
     void fail(std::string_view cause) noexcept {
         withdraw();
@@ -142,7 +143,7 @@ private:
         return {.slot = slot};
     }
 
-    // Letters go to receives in the order in which both came; then what came of this one.
+    // Matches letters with receives, both in their order. Returns the completion of `r`, if any.
     std::optional<sotto::completion> take(sotto::request r) {
         std::erase_if(posted_, [&](std::uint32_t slot) {
             transfer& wanted = transfers_[slot];
@@ -173,7 +174,7 @@ private:
             throw sotto::peer_failure(office_.failed, office_.cause, occasion_);
     }
 
-    // Nothing waits for ever. A halt of the process (Ctrl-Z, a debugger) moves the deadline.
+    // Every wait has a deadline. A halt of the process (Ctrl-Z, a debugger) extends it.
     void wait_until(std::unique_lock<std::mutex>& hold, auto&& reached) {
         sotto::deadline limit(now(), std::chrono::seconds(30));
         while (!reached()) {
@@ -186,14 +187,14 @@ private:
     post_office& office_;
     int rank_;
     std::vector<transfer> transfers_;
-    std::vector<std::uint32_t> posted_;  // receives that are not complete, in their order
+    std::vector<std::uint32_t> posted_;  // slots of incomplete receives, in order
     sotto::peer_failure::job_phase occasion_;
     sotto::traffic counted_;
 };
 
 static_assert(sotto::transport<by_letter>);
 
-// Trains over any transport; the same bits on every rank.
+// Trains over any transport and returns the parameters, which are bit-identical on every rank.
 std::vector<float> learn(auto& transport) {
     const auto digits = sotto::data::digits(1'000, sotto::random_stream{1});
     sotto::models::mlp model{784, 32, 10};
@@ -215,7 +216,7 @@ int main() try {
                 try {
                     learnt[std::size_t(rank)] = learn(transport);
                 } catch (...) {
-                    sotto::fail_with_exception(transport);  // or the others would wait for it
+                    sotto::fail_with_exception(transport);  // else the others wait for it
                     sotto::report_exception("rank " + std::to_string(rank));
                 }
             });
@@ -230,5 +231,5 @@ int main() try {
                    : "other bits than over run_in_process");
     return same ? 0 : 1;
 } catch (...) {
-    return sotto::report_exception();  // prints it; the number is an exit_code
+    return sotto::report_exception();  // prints the error, returns an exit_code
 }

@@ -1,4 +1,4 @@
-// A model of one's own in plain arrays: y = v . tanh(W x + b) + c, learnt by squared error.
+// A user-written model in plain arrays: y = v . tanh(W x + b) + c, trained with squared error.
 
 #include <sotto/sotto.hpp>
 
@@ -16,7 +16,7 @@ struct sample {
     float y;
 };
 
-// Data of one's own: how many there are, and how the batch that the model reads is made of some.
+// A user-written data set: its size, and `gather`, which makes the batches that the model reads.
 struct surface {
     using batch_type = std::vector<sample>;
     std::vector<sample> samples;
@@ -45,14 +45,14 @@ public:
 
     const sotto::layout& layout() const { return tensors_; }
 
-    // The same stream on every rank: all start alike.
+    // The stream is the same on every rank, so all replicas start with the same parameters.
     void initialise(std::span<float> parameters, sotto::random_stream random) const {
         for (float& w : parameters) w = 0.7f * random.normal();
         parameters[4 * units] = 0.0f;
     }
 
-    // The gradient of the batch's mean loss at whatever parameters are given, which the model does
-    // not keep; returns that loss.
+    // Writes the gradient of the batch's mean loss at the parameters `p` and returns that loss. The
+    // model does not store the parameters.
     double gradient(std::span<const float> p, const batch_type& batch, std::span<float> out,
                     auto&& on_ready) {
         std::ranges::fill(out, 0.0f);
@@ -70,11 +70,11 @@ public:
             }
             out[4 * units] += d;
         }
-        for (const sotto::tensor& t : tensors_) on_ready(t);  // final: its message may leave
+        for (const sotto::tensor& t : tensors_) on_ready(t);  // final: it can be sent
         return total / double(batch.size());
     }
 
-    // Optional, for evaluate_on and evaluate.
+    // Optional: evaluate_on and evaluate call it.
     double loss(std::span<const float> p, const batch_type& batch) {
         double total = 0.0;
         for (const sample& s : batch) total += 0.5 * std::pow(double{respond(p, s.x) - s.y}, 2.0);
@@ -113,5 +113,5 @@ int main() try {
     });
     return good ? 0 : 1;
 } catch (...) {
-    return sotto::report_exception();  // prints it; the number is an exit_code
+    return sotto::report_exception();  // prints the error, returns an exit_code
 }

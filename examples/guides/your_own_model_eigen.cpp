@@ -1,4 +1,4 @@
-// The same model over matrices of Eigen, which look at the parameters where they lie.
+// The same model with Eigen matrices, which map the parameters in place.
 
 #include <sotto/sotto.hpp>
 
@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-// A batch is a column for each example.
+// A batch has one column for each example.
 struct surface {
     struct batch_type {
         Eigen::MatrixXf x;
@@ -55,7 +55,7 @@ public:
         const Eigen::RowVectorXf off = respond(p, batch) - batch.y;
         const Eigen::RowVectorXf slope = off / float(batch.y.size());
         d.c(0) = slope.sum();
-        on_ready(tensors_[3]);  // last to first: messages leave while the rest is computed
+        on_ready(tensors_[3]);  // last to first: sending overlaps with computing
         d.v.noalias() = h_ * slope.transpose();
         on_ready(tensors_[2]);
         inner_ = ((p.v * slope).array() * (1.0f - h_.array().square())).matrix();
@@ -72,8 +72,8 @@ public:
 private:
     static constexpr Eigen::Index units = 32;
 
-    // The tensors of a span, in the layout's order. Eigen's matrices are column-major: W is stored
-    // as 2 columns of 32.
+    // Maps the tensors of a span, in the layout's order. Eigen's matrices are column-major: W is
+    // stored as 2 columns of 32.
     template <class Float>
     struct in {
         template <class Matrix>
@@ -112,5 +112,5 @@ int main() try {
     });
     return good ? 0 : 1;
 } catch (...) {
-    return sotto::report_exception();  // prints it; the number is an exit_code
+    return sotto::report_exception();  // prints the error, returns an exit_code
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-// The built-in models, data sets and what is measured of models. They multiply matrices by a CBLAS
-// and read gzipped data through zlib: link sotto::models or sotto::compiled_models. The larger
-// models have headers of their own beside this one:
+// Built-in models, data sets and measurements of models. They multiply matrices with a CBLAS and
+// read gzipped data through zlib: link sotto::models or sotto::compiled_models. Larger models have
+// separate headers:
 //   sotto/models/lenet.hpp, residual_cnn.hpp, character_lstm.hpp
 
 #include "sotto/data/augmented.hpp"

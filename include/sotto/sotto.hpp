@@ -1,12 +1,11 @@
 #pragma once
 
-// What programs that train are made of, in one include: trainer, strategies and all that they take.
-// Each header also stands alone: whoever needs only a compressor or an all-reduce includes that one
-// and gets nothing else with it. What takes long to compile and not every program needs is not in
-// here:
+// Everything that a training program needs, in one include: trainer, strategies and their options.
+// Each header also works alone: include only a compressor or an all-reduce if you need no more.
+// Headers that compile slowly and that not every program needs are separate:
 //   sotto/report/html_report.hpp        reports as pages, and the advice in them
-//   sotto/transports/run_simulated.hpp   networks that are imitated
-//   sotto/transports/tcp.hpp, mpi.hpp    networks that are there: they need Boost.Asio, or MPI
+//   sotto/transports/run_simulated.hpp   simulated networks
+//   sotto/transports/tcp.hpp, mpi.hpp    real networks: they need Boost.Asio, or MPI
 //   sotto/models.hpp                     built-in models and data sets: they need a CBLAS and zlib
 
 #include "sotto/checkpoint/saved_model.hpp"

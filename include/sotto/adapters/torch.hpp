@@ -34,32 +34,33 @@
 
 namespace sotto {
 
-/// A module of LibTorch as a model: `torch_model model{net, {.input = {3, 32, 32}}}`, net a holder
-/// (TORCH_MODULE) or a std::shared_ptr. The module is shared with the caller, and has one model.
+/// A LibTorch module as a model: `torch_model model{net, {.input = {3, 32, 32}}}`, where net is a
+/// holder (TORCH_MODULE) or a std::shared_ptr. The module is shared with the caller and may have
+/// only one model.
 ///
-/// Its parameters become views of one memory, in the order of named_modules(); a call of this model
-/// exchanges that memory for the span that it was given, as it does for gradients, so that nothing
-/// is copied in a step. Between calls the module has the values that it had at the beginning, or
-/// that `load_parameters` or `write_back` gave to it.
-///   shape   parameters with requires_grad. Others never change and are not part of the layout;
-///           ranks compare their digest, and so does whoever reads a checkpoint.
-///           buffers: those of float32, and scalar counts (num_batches_tracked) as floats; other
-///           integers never change. They start as the module has them, or `load_parameters`
-///   batch   what Forward takes, `forward(module, batch) -> at::Tensor`; without one a labelled
-///           batch as [examples, input...], which the module must not change
-///   loss    a sotto::loss of the logits and labels (torch_loss for one that is written with
-///           torch): the model is then a predictor. Else a function (output, batch) -> at::Tensor,
-///           one number
-///   mode    train() for gradients and eval() for predictions, whenever the module is in the other.
-///           A module that keeps parts of itself in eval() says so by overriding train()
-///   random  `reseed` seeds torch's own generator, which all ranks of a process share: with dropout
-///           a run repeats its bits where each rank is a process
-///   cost    torch takes and frees memory at every step; the adapter takes none but for a few
-///           handles. Torch's threads are the program's affair: at::set_num_threads(1) where ranks
-///           share a machine
+/// Its parameters become views of one memory block, in the order of named_modules(). A call of this
+/// model exchanges that block for the given span, and does the same for gradients, so a step copies
+/// nothing. Between calls the module has its initial values, or those set by `load_parameters` or
+/// `write_back`.
+///   shape   parameters: those with requires_grad. Others never change and are not part of the
+///           layout; ranks compare their digest, and so does a reader of a checkpoint.
+///           buffers: all of float32, and scalar counts (num_batches_tracked) as floats; other
+///           integers never change. They start as the module has them, or as `load_parameters` sets
+///           them
+///   batch   the type Forward takes, `forward(module, batch) -> at::Tensor`. Without Forward a
+///           labelled batch as [examples, input...], which the module must not change
+///   loss    a sotto::loss of the logits and labels (torch_loss if written with torch): the model
+///           is then a predictor. Otherwise a function (output, batch) -> at::Tensor of one number
+///   mode    calls train() for gradients and eval() for predictions if the module is in the other
+///           mode. A module that keeps parts of itself in eval() must override train()
+///   random  `reseed` seeds torch's own generator, which all ranks of a process share. With dropout
+///           a run repeats its bits only if each rank is a process
+///   cost    torch allocates and frees memory at every step; the adapter allocates only a few
+///           handles. The program sets torch's threads: at::set_num_threads(1) if ranks share a
+///           machine
 ///   errors  invalid_option: as torch_parts; a shape or number of outputs that does not fit; sizes
-///           of spans; a module that was given other memory (moved, converted or loaded) after the
-///           model was made. What torch throws passes
+///           of spans; a module whose memory was replaced (moved, converted or loaded) after the
+///           model was made. Exceptions of torch pass through
 template <class Module, class Loss = cross_entropy, class Forward = detail::torch_inputs>
 class torch_model {
     static_assert(detail::holds_torch_module<Module>,
@@ -91,17 +92,17 @@ private:
         "batch&) -> at::Tensor");
 
 public:
-    /// How a torch_model reads examples, and what it starts from.
+    /// Input format and starting values of a torch_model.
     struct options {
-        std::vector<std::int64_t> input{};  // an example's shape; empty: its values in a row
-        std::int64_t outputs = 0;           // logits for each label; 0: the module is asked
-        /// Draws starting values into the module's parameters: the same for the same stream, which
-        /// is also what torch's own generator then gives, if no other thread draws from it. Empty:
-        /// those that the module has.
+        std::vector<std::int64_t> input{};  // shape of an example; empty: one dimension
+        std::int64_t outputs = 0;           // logits per label; 0: taken from the module
+        /// Draws starting values into the module's parameters, the same for the same stream.
+        /// Torch's own generator is seeded from that stream, so it gives the same values if no
+        /// other thread draws from it. Empty: the module's values.
         std::function<void(::torch::nn::Module&, random_stream)> draw{};
     };
 
-    /// The module's values become views; ranks on threads need a module each.
+    /// Turns the module's values into views. Ranks on threads need one module each.
     explicit torch_model(const Module& module, options chosen = {}, Loss criterion = {},
                          Forward forward = {})
         : torch_model(detail::torch_pointer(module), std::move(chosen), std::move(criterion),
@@ -111,7 +112,7 @@ public:
     torch_model& operator=(const torch_model&) = delete;
 
     const sotto::layout& layout() const noexcept { return parts_.parameters; }
-    /// The module, whose values are those that it had or those of the last write_back.
+    /// The module, with its initial values or those of the last write_back.
     const std::shared_ptr<implementation>& module() const noexcept { return module_; }
 
     void initialise(std::span<float> parameters, random_stream random) const {
@@ -127,7 +128,7 @@ public:
         check_memory();
     }
 
-    /// The module's own parameters are these from now on: when training is over.
+    /// Writes parameters to the module, for use after training.
     void write_back(std::span<const float> parameters) {
         check_parameters("parameters", parameters.size());
         check_memory();
@@ -135,14 +136,14 @@ public:
         read_counters();
     }
 
-    /// Loads parameters and buffers in place of those of the module or of `draw`:
-    /// `model.load_parameters(load_model("model.safetensors"))`. Such a file has no parameters that
-    /// do not learn: the module must have them. Ranks that load different values are refused. Call
-    /// it before the trainer is made: an existing trainer keeps its parameters, and gets these
-    /// buffers. From a file of another program, such as PyTorch, tensors are read by name, and
-    /// tensors of other names are skipped.
-    ///   errors  mismatch: what was learnt is of another model, as saved_model::selected says;
-    ///           invalid_option: the module was given other memory. Then nothing has changed
+    /// Loads parameters and buffers, which replace those of the module or of `draw`:
+    /// `model.load_parameters(load_model("model.safetensors"))`. The file has no parameters that do
+    /// not learn; the module must have those. Ranks that load different values are rejected. Call
+    /// this before making the trainer: an existing trainer keeps its parameters but gets these
+    /// buffers. From a file of another program, such as PyTorch, tensors are read by name and other
+    /// names are skipped.
+    ///   errors  mismatch: the file is of another model, see saved_model::selected; invalid_option:
+    ///           the module's memory was replaced. Nothing has changed then
     void load_parameters(const saved_model& file) {
         const saved_model learnt = file.selected(layout(), buffer_layout());
         learnt.require_finite();
@@ -178,7 +179,7 @@ public:
         }
     }
 
-    /// Of a batch, as in an evaluation: what the function that is the loss makes of it.
+    /// Returns the loss function's value for a batch, as in an evaluation.
     double loss(std::span<const float> parameters, const batch_type& batch) requires(!predicts) {
         check_parameters("parameters", parameters.size());
         const auto here = values_.lend(parameters);
@@ -194,7 +195,7 @@ public:
                                    const batch_type& batch) requires predicts {
         check_parameters("parameters", parameters.size());
         output_ = at::Tensor();
-        forwarded_ = -1;  // until all of it has passed
+        forwarded_ = -1;  // until the pass has completed
         const auto labels = std::ssize(batch.labels());
         if (labels > 0) {
             const auto here = values_.lend(parameters);
@@ -227,7 +228,7 @@ public:
         }
         check_memory();
         const auto here = values_.lend(parameters);
-        const at::Tensor root = std::exchange(output_, at::Tensor());  // goes with its graph
+        const at::Tensor root = std::exchange(output_, at::Tensor());  // freed with its graph
         const at::Tensor given = ::torch::from_blob(const_cast<float*>(logits_gradient.data()),
                                                     root.sizes(), ::torch::kFloat32);
         gradients_.write(root, given, layout(), out, on_ready);
@@ -245,7 +246,7 @@ public:
         return shown(predicted_, labels);
     }
 
-    /// With the buffers of another model of this kind, which belong to its parameters.
+    /// Predicts with the buffers of another model of this kind that belong to its parameters.
     std::span<const float> predict(std::span<const float> parameters,
                                    std::span<const float> buffers,
                                    const batch_type& batch) requires predicts {
@@ -258,7 +259,7 @@ public:
 
     void describe(auto&& field) const {
         std::ostringstream structure;
-        structure.imbue(std::locale::classic());  // ranks of other locales have the same
+        structure.imbue(std::locale::classic());  // equal on ranks with other locales
         structure << *module_;
         std::string input;
         for (const std::int64_t extent : options_.input)
@@ -303,7 +304,7 @@ private:
         return module;
     }
 
-    /// The values go along; tensors that are undefined stay so.
+    /// Moves the values too; undefined tensors stay undefined.
     static const std::vector<at::Tensor>& move_into(const detail::torch_memory& memory,
                                                     const std::vector<at::Tensor>& tensors) {
         const at::NoGradGuard none;
@@ -375,7 +376,7 @@ private:
                                   ::torch::kFloat32);
     }
 
-    /// Contiguous: a copy only if the module's output is not.
+    /// Returns contiguous logits; copies only if the module's output is not contiguous.
     at::Tensor logits_of(const at::Tensor& output, std::int64_t labels) const {
         if (output.scalar_type() != c10::kFloat || output.numel() != labels * options_.outputs)
             throw invalid_option("torch_model: the module returned " +
@@ -451,12 +452,12 @@ private:
     std::string fixed_, begins_with_;
     detail::torch_memory values_, kept_;  // parameters and buffers
     detail::torch_gradients gradients_;
-    std::vector<float> first_;  // buffers at the beginning
+    std::vector<float> first_;  // initial buffers
     std::vector<std::int64_t> shape_;
     std::vector<float> logits_gradient_;
     at::Tensor output_;  // of the last forward, with its graph
     at::Tensor logits_, predicted_;
-    std::int64_t forwarded_ = -1;  // labels of the last forward
+    std::int64_t forwarded_ = -1;  // labels of the last forward; -1: none
 };
 
 }  // namespace sotto

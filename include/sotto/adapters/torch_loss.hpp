@@ -12,11 +12,11 @@
 
 namespace sotto {
 
-/// A loss that is written with LibTorch, as a sotto::loss:
+/// A loss written with LibTorch, as a sotto::loss:
 /// `torch_loss{[](const at::Tensor& logits, const at::Tensor& labels) { return ...; }}`.
-///   math    whatever the function returns, its mean over the labels, and its gradient by autograd
+///   math    the function's value, the mean over the labels, and its gradient by autograd
 ///   shape   logits: labels x outputs;  labels: 64-bit integers
-///   errors  invalid_option: as every loss; a function that returns no single number
+///   errors  invalid_option: as every loss; a function that does not return a single number
 template <class Function>
 struct torch_loss {
     static_assert(
@@ -44,7 +44,7 @@ struct torch_loss {
         return result;
     }
 
-    void describe(auto&&) const {}  // the same program has the same function
+    void describe(auto&&) const {}  // ranks of the same program have the same function
 
 private:
     static constexpr const char* name = "torch_loss";

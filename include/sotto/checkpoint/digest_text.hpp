@@ -6,9 +6,9 @@
 
 namespace sotto {
 
-/// 32 digits of base 16 that stand for all bits of some bytes, such as `std::as_bytes` of a model's
-/// parameters: two runs whose digits are equal learned the same, to the last bit.
-///   math    XXH3-128, most significant byte first. It finds accidents, not forgeries
+/// Returns 32 hexadecimal digits that stand for all bits of some bytes, such as `std::as_bytes` of
+/// a model's parameters. Two runs with equal digits learned the same, to the last bit.
+///   math    XXH3-128, most significant byte first. It detects accidents, not forgeries
 ///   cost    one pass over the bytes
 std::string digest_text(byte_view all);
 

@@ -13,14 +13,14 @@ class all_gather_v;
 
 namespace sotto::collectives {
 
-/// Everybody's message to everybody, decoded in the order of the ranks: for messages that cannot be
-/// summed as they are.
+/// Gathers the messages of all ranks on every rank, which decodes them in rank order. For messages
+/// that cannot be summed in compressed form.
 struct all_gather {
-    /// How messages travel.
+    /// Route of the messages.
     using route = detail::collectives::route;
 
     static constexpr bool sums = false;
-    route way = route::automatic;  // how they travel
+    route way = route::automatic;  // route of the messages
 
     void describe(auto&& field) const { field("way", way); }
 

@@ -15,8 +15,8 @@
 
 namespace sotto::detail::collectives {
 
-/// How floats are added up over all ranks. The order of the sums depends on it.
-///   automatic           as choose_all_reduce says of each number of values
+/// Algorithm that sums floats over all ranks. It determines the order of the additions.
+///   automatic           choose_all_reduce picks one for each number of values
 ///   ring                see ring_plan
 ///   tree                see tree_plan
 ///   halving_doubling    see halving_doubling_plan
@@ -25,29 +25,32 @@ enum class algorithm : std::uint8_t { automatic, ring, tree, halving_doubling, r
 
 }  // namespace sotto::detail::collectives
 
-/// What all ranks do together: sums, over any transport.
+/// Collective operations of all ranks: sums, over any transport.
 namespace sotto::collectives {
 
-/// Which algorithm a sum takes: a table, not a measurement, so that a run repeats bit for bit on
-/// any network.
+/// Returns the algorithm for a sum of this many bytes. The choice is a table, not a measurement, so
+/// a run repeats bit for bit on any network.
 ///
-///   up to 32 KiB  in fp32, and up to 128 KiB for N = 2: recursive_doubling, which has the fewest
-///                 steps, log2 N; two ranks send no more by it than by any other
-///   up to 1 KiB   else tree: the time is messages, and it has the fewest, 2(N-1) in all
-///   up to 1 MiB   halving-doubling if N = 4, 8, 16, ...: as few bytes as the ring, in 2 log2 N
-///                 steps instead of 2(N-1)
-///   up to a limit, likewise for N between. Ranks beyond the power of two cost two bytes more for
-///                 each byte: worth it as long as the steps saved take longer. A step is taken for
-///                 32 KiB, which are 0.25 ms at 1 Gbit/s
-///   else          ring: only neighbours talk, and segments follow each other without gaps. 100 MB
-///                 over four ranks at 1 Gbit/s took 1.26 s by a ring, 1.30 s by halves
+///   up to 32 KiB  in fp32 (128 KiB if N = 2): recursive_doubling. It has the fewest steps, log2 N.
+///                 Two ranks send no more bytes with it than with any other algorithm
+///   up to 1 KiB   otherwise: tree. The time depends on the number of messages; the tree has the
+///                 fewest, 2(N-1) in all
+///   up to 1 MiB   if N = 4, 8, 16, ...: halving_doubling. It sends as few bytes as the ring, in 2
+///                 log2 N steps instead of 2(N-1)
+///   up to a limit
+///                 if N is another number above 3: halving_doubling. Ranks beyond the power of two
+///                 cost two more bytes for each byte. The limit is where this takes longer than the
+///                 saved steps. A step counts as 32 KiB, which take 0.25 ms at 1 Gbit/s
+///   else          ring. Only neighbours communicate, and segments follow each other without gaps.
+///                 100 MB over four ranks at 1 Gbit/s took 1.26 s with the ring, 1.30 s with
+///                 halving_doubling
 constexpr detail::collectives::algorithm choose_all_reduce(
     std::int64_t bytes, int world, wire::value_format format = wire::value_format::fp32) noexcept {
     const bool whole = std::has_single_bit(static_cast<unsigned>(world));
     if (format == wire::value_format::fp32 && bytes <= (world == 2 ? 131072 : 32768))
         return detail::collectives::algorithm::recursive_doubling;
     if (bytes <= 1024) return detail::collectives::algorithm::tree;
-    if (world <= 3) return detail::collectives::algorithm::ring;  // no steps to be saved
+    if (world <= 3) return detail::collectives::algorithm::ring;  // no steps to save
     const int levels = std::countr_zero(std::bit_floor(static_cast<unsigned>(world)));
     const int pairs_of_steps_saved = world - 1 - levels - (whole ? 0 : 1);
     const std::int64_t limit =
@@ -60,12 +63,12 @@ constexpr detail::collectives::algorithm choose_all_reduce(
 
 namespace sotto::detail::collectives {
 
-/// One of the plans, chosen beforehand or for each number of values.
+/// One of the plans, fixed by the caller or chosen for each number of values.
 class all_reduce_plan {
 public:
     static constexpr bool adds = true;
 
-    /// What this rank of so many does, of values in this format.
+    /// Plan of one rank in a world of this size, for values in this format.
     constexpr all_reduce_plan(int rank, int world, algorithm which,
                               wire::value_format format) noexcept
         : world_(world),
@@ -118,13 +121,13 @@ private:
     recursive_doubling_plan recursive_doubling_;
 };
 
-/// Adds up floats over all ranks, in place; every rank ends with the same bits.
-///   math    x = sum over the ranks, in the order of the algorithm. In fp16 and bf16 what is sent
-///           is rounded, partial sums too, and so is the result; between, sums are floats
-///   cost    see the plans; nothing at all with one rank or no values
+/// Sums floats over all ranks, in place. Every rank gets the same bits.
+///   math    x = sum over the ranks, in the order of the algorithm. With fp16 and bf16, sent values
+///           (partial sums too) and the result are rounded; the additions are in fp32
+///   cost    see the plans; nothing with one rank or no values
 class all_reduce : public detail::collectives::planned<detail::collectives::all_reduce_plan> {
 public:
-    /// For at most so many values, the same on all ranks; so are algorithm and format.
+    /// For at most `size_max` values. All ranks pass the same size, algorithm and format.
     explicit all_reduce(
         transport_ref through, std::int64_t size_max,
         detail::collectives::algorithm which = detail::collectives::algorithm::automatic,
@@ -135,7 +138,7 @@ public:
 
 namespace sotto::collectives {
 
-/// Sums by what choose_all_reduce says.
+/// Sums with the algorithm that choose_all_reduce returns.
 struct automatic {
     static constexpr bool sums = true;
 
@@ -146,8 +149,9 @@ struct automatic {
     }
 };
 
-/// Sums by recursive doubling: the fewest steps. For up to some ten kilobytes. In two bytes a value
-/// partners would round differently, see recursive_doubling_plan: these go by halving_doubling.
+/// Sums by recursive doubling, which has the fewest steps. For up to some ten kilobytes. With two
+/// bytes a value it runs halving_doubling, because partners would round differently: see
+/// recursive_doubling_plan.
 struct recursive_doubling {
     static constexpr bool sums = true;
 

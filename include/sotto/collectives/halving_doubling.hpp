@@ -11,17 +11,18 @@
 
 namespace sotto::detail::collectives {
 
-/// Partners exchange halves of what they still sum, then quarters; the sums go back the same way.
+/// Partners exchange halves of the values that they still sum, then quarters, and so on. The sums
+/// travel back the same way.
 ///   math    among the P ranks of folded_ranks, for the distances d = P/2, P/4, ..., 1, both
-///           partners add what the other had: s[r] + s[r xor d]
-///   cost    2 log2 P steps and 2(P-1)/P of the values a rank; if N > P two steps more, in which
-///           ranks from P on and their partners send all values once
+///           partners add the other's values: s[r] + s[r xor d]
+///   cost    2 log2 P steps and 2(P-1)/P of the values a rank. If N > P there are two more steps,
+///           in which the ranks from P on and their partners send all values once
 ///   source  Rabenseifner 2004, Optimization of collective reduction operations (ICCS)
 class halving_doubling_plan {
 public:
     static constexpr bool adds = true;
 
-    /// What this rank of so many does.
+    /// Plan of one rank in a world of this size.
     constexpr halving_doubling_plan(int rank, int world) noexcept : ranks_(rank, world) {}
 
     constexpr void begin(std::int64_t n) noexcept { all_ = {0, n}; }
@@ -50,7 +51,7 @@ private:
     constexpr int distance(int level) const noexcept { return ranks_.core() >> (level + 1); }
     constexpr int partner(int level) const noexcept { return ranks_.rank() ^ distance(level); }
 
-    /// What this rank keeps and gives away at a level: the lower half is the lower partner's.
+    /// Ranges that this rank keeps and sends at a level. The lower partner keeps the lower half.
     constexpr split_range halves(int level) const noexcept {
         range whole = all_;
         for (int l = 0;; ++l) {
@@ -72,12 +73,11 @@ private:
 
 namespace sotto::collectives {
 
-/// Carries it out, see planned.
+/// All-reduce with this plan, see planned.
 using halving_doubling_all_reduce =
     detail::collectives::planned<detail::collectives::halving_doubling_plan>;
 
-/// Sums by recursive halving and doubling: few bytes in few steps. For what is neither small nor
-/// large.
+/// Sums by recursive halving and doubling: few bytes in few steps. For medium sizes.
 struct halving_doubling {
     static constexpr bool sums = true;
 

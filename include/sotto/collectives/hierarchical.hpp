@@ -11,28 +11,29 @@
 
 namespace sotto::collectives {
 
-/// Dense inside a host, compressed between hosts: what ranks of one host would send as messages is
-/// added up there, the host's first rank compresses the sum and exchanges it with the first ranks
-/// of other hosts, and the result is spread inside. Of N ranks on H hosts only H compress, and what
-/// crosses the network is a host's message instead of one for each rank.
+/// Sums densely inside a host and exchanges compressed messages between hosts. Each host adds up
+/// the gradients that its ranks would otherwise send as messages. The host's first rank compresses
+/// the sum, exchanges it with the first ranks of other hosts, and broadcasts the result inside. Of
+/// N ranks on H hosts only H compress, and the network carries one message for each host instead of
+/// one for each rank.
 ///
-/// To compressors a host is a worker: only its first rank remembers anything of what goes so, and
-/// local clipping counts hosts. What is summed anyway (dense vectors, low-rank factors) is packed,
-/// clipped, summed and remembered by every rank as without hosts.
-/// The clipping of a whole model's norm needs all tensors before any is added up: it is refused.
+/// Compressors treat a host as one worker. Only the host's first rank keeps compressor memory for
+/// these gradients, and local clipping counts hosts. Tensors that are summed anyway (dense vectors,
+/// low-rank factors) do not use hosts: every rank packs, clips, sums and remembers them. Clipping
+/// by the whole model's norm is refused, because it needs all tensors before any is summed.
 ///   shape   ranks 0 to m-1 are the first host, m to 2m-1 the second; the last may have fewer
 struct hierarchical {
     static constexpr bool sums = false;
-    std::int64_t ranks_per_host = 1;  // m, the same on all ranks; 1: every rank by itself
+    std::int64_t ranks_per_host = 1;  // m, the same on all ranks; 1: each rank is its own host
 
     void describe(auto&& field) const { field("ranks_per_host", ranks_per_host); }
 
-    /// The ranks of a world that share a rank's host.
+    /// Range of the ranks on the host of this rank.
     ///   errors  invalid_option unless ranks_per_host is at least 1
     detail::collectives::range host_of(int rank, int world) const;
-    /// The host of a rank, from 0 on.
+    /// Index of the host of this rank, from 0.
     std::int64_t host_number(int rank) const noexcept { return rank / ranks_per_host; }
-    /// Hosts of a world of so many ranks.
+    /// Number of hosts in a world of this size.
     std::int64_t hosts(int world) const noexcept;
 };
 
@@ -40,8 +41,8 @@ struct hierarchical {
 
 namespace sotto::detail::collectives {
 
-/// The groups of a rank: its host's, and the first ranks' if it is one of these. It borrows the
-/// world, whose groups with the labels 254 and 255 it takes; every rank makes it.
+/// The groups of a rank: its host's group and, on a host's first rank, the group of all first
+/// ranks. Every rank makes it. It borrows the world and uses its group labels 254 and 255.
 class hosts {
 public:
     /// Makes both groups; collective over the world.
@@ -49,9 +50,9 @@ public:
     hosts(const hosts&) = delete;  // operations refer to the groups
     hosts& operator=(const hosts&) = delete;
 
-    /// The ranks of this host.
+    /// Group of the ranks on this host.
     group& inside() noexcept { return inside_; }
-    /// Whether this rank is its host's first.
+    /// True if this rank is the first of its host.
     bool leads() const noexcept { return leaders_.has_value(); }
     /// Requires leads().
     group& leaders() noexcept { return *leaders_; }

@@ -9,30 +9,31 @@
 
 namespace sotto::collectives {
 
-/// The fastest algorithm for sums of so many floats here and now. Blocks while all ranks try each
-/// of them: every rank calls it, with the same arguments, while nothing else goes through the
+/// Returns the algorithm that sums `size` floats fastest on this transport. Blocks while all ranks
+/// try each algorithm. Every rank must call it with the same arguments, while nothing else uses the
 /// transport.
-///   math    an algorithm's time on a rank is the least of its rounds, its time the greatest of all
-///           ranks': a sum is there when the slowest has it. The least time wins, of equals the
-///           first of ring, tree, halving_doubling and, in fp32, recursive_doubling: with two
-///           bytes a value it is halving_doubling again. Every rank decides on the same times
-///   cost    rounds + 1 sums by each algorithm, and 4 size bytes until it returns
+///   math    an algorithm's time on a rank is its fastest round; its total time is that of the
+///           slowest rank, because a sum ends when the slowest rank has it. The least time wins. If
+///           times are equal, the first of ring, tree, halving_doubling and recursive_doubling
+///           wins. With two bytes a value recursive_doubling is left out, because it would run
+///           halving_doubling again. Every rank decides on the same times
+///   cost    rounds + 1 sums for each algorithm, and 4 size bytes until it returns
 ///   errors  invalid_option unless rounds is at least 1
 detail::collectives::algorithm fastest_all_reduce(
     transport_ref through, std::int64_t size, std::int64_t rounds = 3,
     wire::value_format format = wire::value_format::fp32);
 
-/// Sums by what was fastest when the strategy was bound, for each size of tensor: to be asked for,
-/// since it costs some sums to start with, and the order of additions follows from the measurement:
-/// a run, also one that is resumed, does not repeat another bit for bit any more. Its ranks still
-/// agree on every bit.
+/// Sums with the algorithm that was fastest when the strategy was bound, for each size of tensor.
+/// It is not the default: it costs some sums at the start, and the measurement decides the order of
+/// additions. So a run, even a resumed one, does not repeat another bit for bit. The ranks of one
+/// run still get the same bits.
 struct measured {
     static constexpr bool sums = true;
-    std::int64_t rounds = 3;  // of which the fastest counts
+    std::int64_t rounds = 3;  // measured rounds; the fastest counts
 
     void describe(auto&& field) const { field("rounds", rounds); }
 
-    /// Blocks until every rank has bound the same: see fastest_all_reduce.
+    /// Blocks until every rank has bound the same sum: see fastest_all_reduce.
     auto bind(transport_ref through, std::int64_t size_max,
               wire::value_format format = wire::value_format::fp32) const {
         return detail::collectives::all_reduce(

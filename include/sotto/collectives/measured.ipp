@@ -44,7 +44,7 @@ SOTTO_DECL detail::collectives::algorithm fastest_all_reduce(transport_ref throu
             sum.start(values, {channels::set_up, 0, number++});
             run(through, sum);
             const double taken = in_seconds(through.now() - start);
-            // The first takes memory and opens windows.
+            // The first round allocates memory and opens windows, so it does not count.
             if (round > 0) own[i] = round == 1 ? taken : (std::min)(own[i], taken);
         }
     }

@@ -10,22 +10,23 @@
 
 namespace sotto::detail::collectives {
 
-/// Partial sums travel once around a ring, then the sums do.
-///   math    N ranks, N parts. Part c starts at rank c+1 and comes home complete to rank c:
-///           ((x[c+1] + x[c+2]) + x[c+3]) + ... + x[c], ranks modulo N
-///   cost    N-1 steps for the sums, N-1 to spread them; in each phase a rank sends all parts but
-///           one, so (N-1)/N of the values when N divides them: no algorithm sends less
+/// Partial sums travel once around a ring, then the sums travel around it.
+///   math    N ranks, N parts. Part c starts at rank c+1 and arrives complete at rank c: ((x[c+1] +
+///           x[c+2]) + x[c+3]) + ... + x[c], ranks modulo N
+///   cost    N-1 steps for the sums, N-1 to spread them. In each phase a rank sends all parts
+///           except one: (N-1)/N of the values when N divides them. No algorithm sends less
 ///   source  Patarasuk and Yuan 2009, Bandwidth optimal all-reduce algorithms for clusters of
 ///           workstations
 class ring_plan {
 public:
     static constexpr bool adds = true;
-    ///   both            sums, and then everybody has them
-    ///   reduce_scatter  only the sums
-    ///   all_gather      only the way of the sums to everybody
+    /// Phases of the ring.
+    ///   both            sums, then spreads the sums to all ranks
+    ///   reduce_scatter  only sums
+    ///   all_gather      only spreads the sums
     enum class phases : std::uint8_t { both, reduce_scatter, all_gather };
 
-    /// What this rank of so many does.
+    /// Plan of one rank in a world of this size.
     constexpr ring_plan(int rank, int world, phases which = phases::both) noexcept
         : rank_(rank), world_(world), which_(which) {}
 
@@ -57,7 +58,7 @@ private:
 
 namespace sotto::collectives {
 
-/// Carries it out, see planned.
+/// All-reduce with this plan, see planned.
 using ring_all_reduce = detail::collectives::planned<detail::collectives::ring_plan>;
 
 /// Sums by a ring: the fewest bytes, in 2(N-1) steps. For large tensors.

@@ -12,20 +12,22 @@
 
 namespace sotto::detail::collectives {
 
-/// Sums climb a binomial tree to its root and come down again; either way can be had alone.
+/// Sums travel up a binomial tree to its root and down again. A plan can also have one direction
+/// only.
 ///   math    with ranks counted from the root, rank v adds the sums of its children in the order
-///           v+1, v+2, v+4, ... (as far as these exist and are below its own parent's next child)
-///   cost    ceil(log2 N) steps a way; 2(N-1) messages in all, a rank sends n values for each child
-///           and for its parent
+///           v+1, v+2, v+4, ... (while these exist and are below its own parent's next child)
+///   cost    ceil(log2 N) steps in each direction; 2(N-1) messages in all. A rank sends n values to
+///           each child and to its parent
 class tree_plan {
 public:
     static constexpr bool adds = true;
+    /// Directions of the tree.
     ///   both  up, then down
     ///   up    sums to the root
     ///   down  the root's values to all
     enum class ways : std::uint8_t { both, up, down };
 
-    /// What this rank of so many does.
+    /// Plan of one rank in a world of this size.
     constexpr tree_plan(int rank, int world, ways which = ways::both, int root = 0) noexcept
         : place_((rank - root + world) % world), root_(root), world_(world), which_(which) {
         const unsigned lowest =
@@ -46,7 +48,7 @@ public:
             const bool last = place_ == 0 && k == children_ - 1;
             return {nobody, {}, child(k), all_, last ? arrival::add_last : arrival::add};
         }
-        // The same steps backwards.
+        // The same steps in reverse order.
         const int mirrored = way() - 1 - (which_ == ways::both ? k - way() : k);
         if (mirrored == children_) return {nobody, {}, parent(), all_, arrival::replace};
         return {child(mirrored), all_, nobody, {}, {}};
@@ -70,7 +72,7 @@ private:
 
 namespace sotto::collectives {
 
-/// Carries it out, see planned.
+/// All-reduce with this plan, see planned.
 using tree_all_reduce = detail::collectives::planned<detail::collectives::tree_plan>;
 
 /// Sums by a tree: the fewest messages. For a few hundred bytes.

@@ -9,21 +9,21 @@
 
 namespace sotto {
 
-/// Bytes that are owned, such as a message under way.
+/// Bytes that the holder owns, such as a message in flight.
 using bytes = std::vector<std::byte>;
-/// Bytes of somebody else's, to read.
+/// Read-only view of bytes that the caller owns.
 using byte_view = std::span<const std::byte>;
-/// Bytes of somebody else's, to write.
+/// Writable view of bytes that the caller owns.
 using mutable_byte_view = std::span<std::byte>;
 
-/// The memory of a span of plain values, as bytes.
+/// Returns the memory of a span of plain values, as bytes.
 template <class T>
     requires std::is_trivially_copyable_v<T> byte_view bytes_of(std::span<const T> values)
 noexcept {
     return std::as_bytes(values);
 }
 
-/// The same, to write to.
+/// Same as bytes_of, but writable.
 template <class T>
     requires(std::is_trivially_copyable_v<T> && !std::is_const_v<T>)
 mutable_byte_view writable_bytes_of(std::span<T> values)

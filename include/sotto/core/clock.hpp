@@ -6,13 +6,13 @@
 
 namespace sotto {
 
-/// Time that only moves forward. Real transports read it from steady_clock, a simulated one keeps
-/// its own; nothing in sotto asks the operating system for the time of day except to label a log.
+/// Time that only moves forward. Real transports read it from steady_clock; a simulated transport
+/// keeps its own clock. sotto reads the time of day only to label a log.
 using time_point = std::chrono::steady_clock::time_point;
 /// A length of time, in nanoseconds.
 using duration = std::chrono::nanoseconds;
 
-/// A length of time in seconds.
+/// Returns a length of time in seconds.
 double in_seconds(duration d) noexcept;
 
 }  // namespace sotto

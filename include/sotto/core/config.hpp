@@ -1,16 +1,17 @@
 #pragma once
 
-#include <cstddef>  // whose library it is
+#include <cstddef>  // names the standard library
 
-// The only header with macros, and the only one that asks how it is built.
+// The only header that defines macros and checks build settings.
 
 #if __cplusplus < 202002L
 #error "sotto needs C++20: compile with -std=c++20 or later (g++ 12, clang 14)"
 #endif
 
-/// What a definition in an .ipp file begins with. Without SOTTO_SEPARATE_COMPILATION every unit
-/// compiles what it includes; with it, defined for all units of a program, one unit (sotto/src.hpp)
-/// or the library sotto::compiled does so once, and the others see declarations alone.
+/// Starts a definition in an .ipp file. Without SOTTO_SEPARATE_COMPILATION every unit compiles what
+/// it includes. Define it for all units of a program to compile definitions once, in one unit
+/// (sotto/src.hpp) or in the library sotto::compiled. The other units then compile declarations
+/// only.
 #if defined(SOTTO_SEPARATE_COMPILATION)
 #define SOTTO_DECL
 #else
@@ -18,8 +19,8 @@
 #endif
 
 /// Marks a function whose multiply-adds must not be fused, so that every instruction set gives the
-/// same bits. It is compiled with loop vectorisation on, whatever the unit's own level. Clang takes
-/// it from SOTTO_UNFUSED_BODY, which must be the first line of the body.
+/// same bits. g++ vectorises its loops at any optimisation level of the unit. Clang needs
+/// SOTTO_UNFUSED_BODY, as the first line of the body.
 #if defined(__clang__)
 #define SOTTO_UNFUSED
 #define SOTTO_UNFUSED_BODY _Pragma("clang fp contract(off)")
@@ -31,13 +32,13 @@
 #define SOTTO_UNFUSED_BODY
 #endif
 
-/// Marks the body of a kernel, which becomes part of every function that is compiled for another
-/// instruction set: see kernels/instruction_set.hpp.
+/// Marks the body of a kernel. The compiler inlines it into every function that is compiled for
+/// another instruction set: see kernels/instruction_set.hpp.
 #define SOTTO_INLINE [[gnu::always_inline]] inline
 
-/// With SOTTO_BASELINE_ONLY defined on the command line, for all units of a program or for none,
-/// kernels are compiled for the unit's own flags and for nothing else: a trainer compiles in less
-/// time, and what it computes takes longer. For builds whose speed does not matter, such as tests.
+/// Define SOTTO_BASELINE_ONLY on the command line, for all units of a program or for none, to
+/// compile kernels for the unit's own flags only. A trainer then compiles in less time and runs
+/// slower. For builds whose speed does not matter, such as tests.
 #if defined(__x86_64__) && !defined(SOTTO_BASELINE_ONLY)
 #define SOTTO_DISPATCHES
 #define SOTTO_UNIT_DISPATCH
@@ -45,8 +46,8 @@
 #define SOTTO_UNIT_DISPATCH _baseline
 #endif
 
-/// Compiles one function for more than the unit's own instruction set. It may run only where
-/// kernels::best_instruction_set() says so.
+/// Compiles one function for more than the unit's own instruction set. Call it only if
+/// kernels::best_instruction_set() allows it.
 #if defined(__x86_64__)
 #define SOTTO_SSE42 [[gnu::target("sse4.2,popcnt")]]
 #define SOTTO_AVX2 [[gnu::target("avx2,fma,f16c,bmi,bmi2,popcnt")]]
@@ -58,10 +59,10 @@
 #define SOTTO_AVX512
 #endif
 
-/// The namespace of functions that are compiled with the unit's own flags: units with other flags
-/// have other functions of these names, so that the linker does not give one unit the code of
-/// another, which its processor may not have. It tells apart what compilers use of their own
-/// accord.
+/// Namespace of functions that are compiled with the unit's own flags. Units with other flags use
+/// another namespace. Otherwise the linker could give one unit the code of another, which its
+/// processor may not run. The name lists the instruction sets that compilers use without being
+/// asked.
 #define SOTTO_UNIT_OF(a, b, c, d, e, f, g, h, i) SOTTO_UNIT_JOINED(a, b, c, d, e, f, g, h, i)
 #define SOTTO_UNIT_JOINED(a, b, c, d, e, f, g, h, i) unit##a##b##c##d##e##f##g##h##i
 #if defined(__AVX512F__)
@@ -143,7 +144,7 @@
 #define SOTTO_UNIT_MATH
 #endif
 #if defined(SOTTO_SEPARATE_COMPILATION)
-#define SOTTO_UNIT unit  // one unit compiles them all
+#define SOTTO_UNIT unit  // one unit compiles all definitions
 #else
 #define SOTTO_UNIT                                                                             \
     SOTTO_UNIT_OF(SOTTO_UNIT_VECTORS, SOTTO_UNIT_MORE_VECTORS, SOTTO_UNIT_DOT, SOTTO_UNIT_FMA, \
@@ -151,8 +152,8 @@
                   SOTTO_UNIT_DISPATCH)
 #endif
 
-/// Where ranks of a simulated network can be contexts of one thread: glibc has them, and sanitizers
-/// take their stacks for that thread's.
+/// True if ranks of a simulated network can be contexts of one thread. glibc has contexts;
+/// sanitizers mistake their stacks for the stack of the thread.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
     __has_feature(memory_sanitizer)
@@ -166,9 +167,9 @@
 #endif
 
 namespace sotto::detail {
-/// One program is header-only or compiled, not both: units of each would have other bodies for the
-/// same functions. The linker refuses a name that belongs to each thread in one unit and to all in
-/// another, and so prints this one.
+/// A program is either header-only or compiled. A mix would give units different bodies of the same
+/// functions. The linker refuses a name that is thread-local in one unit and global in another, and
+/// prints this name in its error.
 #if defined(SOTTO_SEPARATE_COMPILATION)
 [[gnu::used, gnu::visibility("hidden")]] inline char sources_mix_header_only_and_compiled_mode = 0;
 #else
@@ -178,12 +179,12 @@ namespace sotto::detail {
 #endif
 }  // namespace sotto::detail
 
-/// Trains one neural network on many machines over slow networks: everything of this library.
+/// Library for training one neural network on many machines over slow networks.
 namespace sotto {
 
-/// Whether what is read must carry the digest of its content. Not in a build for a fuzzer
-/// (FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION): no search would ever guess one, and so see what
-/// comes after it.
+/// True if readers require the digest of what they read. False in a build for a fuzzer
+/// (FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION): a fuzzer never guesses a digest, so it would not
+/// reach the code behind the check.
 #if defined(FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION)
 constexpr bool digests_are_checked = false;
 #else

@@ -6,31 +6,31 @@
 
 namespace sotto::detail {
 
-/// How long a wait lasts, without the time in which the process was halted: by Ctrl-Z, a debugger,
-/// a paused container, a suspended machine.
+/// Length of a wait, without the time in which the process was halted. Ctrl-Z, a debugger, a paused
+/// container and a suspended machine halt a process.
 ///
-/// The owner looks at it at least once per slice. A look that comes far later than that shows a
-/// halt, or a machine without a processor for this process; the same holds for an owner that works
-/// between two looks. The owner supplies the time, so that a test needs no clock.
-///   math  a gap between two looks counts in full up to 4 slices, else as 1 slice
+/// The owner calls `at` at least once per slice. A much longer gap between two calls shows a halt,
+/// a machine without a processor for this process, or an owner that worked in between. The owner
+/// passes the time, so a test needs no clock.
+///   math  a gap between two calls counts in full up to 4 slices, else as 1 slice
 class waiting_time {
 public:
-    /// Longest time between two looks, unless another is chosen.
+    /// Default for the longest time between two calls.
     static constexpr duration slice_max = std::chrono::milliseconds(250);
 
     waiting_time() = default;
-    /// Begins now.
+    /// Starts the wait at `now`.
     explicit waiting_time(time_point now, duration slice = slice_max) noexcept
         : looked_(now), slice_(slice) {}
 
-    /// Looks; returns how long the wait has lasted at `now`.
+    /// Updates the wait and returns its length at `now`.
     duration at(time_point now) noexcept;
 
-    /// The same at the last look.
+    /// Returns the length of the wait at the last call of `at`.
     duration waited() const noexcept { return waited_; }
-    /// Time of the last look.
+    /// Returns the time of the last call of `at`.
     time_point looked() const noexcept { return looked_; }
-    /// Longest time until the next look.
+    /// Returns the longest time until the next call of `at`.
     duration slice() const noexcept { return slice_; }
 
 private:
@@ -43,22 +43,22 @@ private:
 
 namespace sotto {
 
-/// The time limit of a wait, by waiting_time: a halt of the process moves it.
-///   math  a slice is an eighth of the limit, 1 ms at least and 250 ms at most
+/// Time limit of a wait, measured by waiting_time: a halt of the process postpones it.
+///   math  a slice is an eighth of the limit, at least 1 ms and at most 250 ms
 class deadline {
 public:
-    /// As a limit: none. For a `timeout` while a debugger halts single ranks.
+    /// Means no limit. Use it as a `timeout` while a debugger halts single ranks.
     static constexpr duration never = (duration::max)();
 
     /// Never passes.
     deadline() = default;
-    /// Passes `limit` after `now`, or not at all if that is `never`.
+    /// Passes `limit` after `now`; never passes if `limit` is `never`.
     deadline(time_point now, duration limit) noexcept;
 
-    /// Looks; returns whether the limit is over at `now`.
+    /// Updates the wait. Returns true if the limit has passed at `now`.
     bool passed(time_point now) noexcept { return time_.at(now) >= limit_; }
 
-    /// When to look next: until when to wait at most.
+    /// Returns the time until which the owner may wait before it calls `passed` again.
     time_point next_look() const noexcept;
 
 private:

@@ -10,8 +10,8 @@
 
 namespace sotto {
 
-/// The name of a type as the compiler spells it: for messages and configuration digests, without
-/// RTTI.
+/// Returns the name of a type as the compiler spells it, without RTTI. For messages and
+/// configuration digests.
 template <class T>
 constexpr std::string_view type_name() noexcept {
     constexpr std::string_view text = __PRETTY_FUNCTION__;
@@ -19,8 +19,8 @@ constexpr std::string_view type_name() noexcept {
     return text.substr(first, text.find_first_of(";]", first) - first);
 }
 
-/// The same without this namespace, which compilers write or not, and without its private part, so
-/// that a configuration stays the same when a type becomes private.
+/// Returns type_name without `sotto::`, which not every compiler writes, and without `detail::`. So
+/// a configuration stays the same when a type becomes private.
 template <class T>
 constexpr std::string_view local_name() noexcept {
     std::string_view name = type_name<T>();
@@ -29,9 +29,9 @@ constexpr std::string_view local_name() noexcept {
     return name;
 }
 
-/// What a type is called in a configuration: its local_name, without a template's arguments, which
-/// compilers do not spell alike. A type that was renamed keeps the name that old checkpoints have:
-/// `static constexpr std::string_view described_as = "old_name"`.
+/// Returns the name of a type in a configuration: its local_name without template arguments, which
+/// compilers spell differently. A renamed type keeps its name in old checkpoints with `static
+/// constexpr std::string_view described_as = "old_name"`.
 template <class T>
 constexpr std::string_view described_name() noexcept {
     if constexpr (requires { T::described_as; })
@@ -40,9 +40,9 @@ constexpr std::string_view described_name() noexcept {
         return local_name<T>().substr(0, local_name<T>().find('<'));
 }
 
-/// Options say their values to a visitor:
-/// `void describe(auto&& field) const { field("density", density); }`. From that come the text that
-/// ranks compare before they train together and the header of a run's log.
+/// Options that pass their names and values to a visitor: `void describe(auto&& field) const {
+/// field("density", density); }`. Ranks compare the resulting text before they train together, and
+/// the header of a run's log contains it.
 template <class T>
 concept describable = requires(const T& options) {
     options.describe([](std::string_view, const auto&) {});
@@ -56,12 +56,13 @@ inline void append_number(std::string& text, auto value) {
     text.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
 }
 
-/// Options as lines of "name = value": nested options are indented by their name and a dot. Types
-/// without `describe` appear by their type's name alone, enumerators by what `name_of` calls them.
-/// An end of line within a name or value becomes "\n", so that it begins no line of its own.
+/// Options as lines "name = value". Names of nested options begin with the name of the outer option
+/// and a dot. A type without `describe` appears as its type name, and an enumerator as `name_of`
+/// returns it. A line end within a name or value becomes "\n", so that it does not start a new
+/// line.
 class description {
 public:
-    /// Adds an option, or all options of a value that says them.
+    /// Adds an option, or all options of a value that has `describe`.
     template <class T>
     description& add(std::string_view name, const T& value) {
         if constexpr (describable<T>) {
@@ -97,7 +98,7 @@ public:
         return *this;
     }
 
-    /// All lines so far.
+    /// Returns all lines so far.
     const std::string& text() const noexcept { return text_; }
 
 private:

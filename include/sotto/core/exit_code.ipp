@@ -16,10 +16,10 @@ SOTTO_DECL exit_code exit_code_of_peer(errc cause) noexcept {
     switch (cause) {
         case errc::invalid_option:
         case errc::mismatch: return exit_code::usage;
-        case errc::malformed:  // of a policy that writes what it cannot read
+        case errc::malformed:  // a policy wrote bytes that it cannot read
         case errc::non_finite: return exit_code::fault;
         case errc::output_incomplete: return exit_code::output_incomplete;
-        default: return exit_code::peer;  // also a code that this version does not know
+        default: return exit_code::peer;  // includes codes that this version does not know
     }
 }
 

@@ -7,16 +7,16 @@
 
 namespace sotto {
 
-/// Which rank of a job a process is, and where the job meets: what launchers tell.
+/// Rank of a process in its job, and the address where the ranks meet, as a launcher reports them.
 struct placement {
-    int rank = 0;                       // of this process
-    int size = 1;                       // ranks of the job
-    int local_rank = -1;                // among the ranks of this machine; -1: not known
-    int local_size = -1;                // ranks on this machine; -1: not known
-    std::string address = "127.0.0.1";  // where rank 0 is
-    std::uint16_t port = 29500;         // where rank 0 listens
-    std::string bind{};                 // the own address that others are to use; empty: found out
-    std::string launcher{};             // who placed it, for people
+    int rank = 0;                       // rank of this process
+    int size = 1;                       // number of ranks in the job
+    int local_rank = -1;                // rank among those on this machine; -1: unknown
+    int local_size = -1;                // number of ranks on this machine; -1: unknown
+    std::string address = "127.0.0.1";  // address of rank 0
+    std::uint16_t port = 29500;         // port on which rank 0 listens
+    std::string bind{};      // address at which others reach this process; empty: detect it
+    std::string launcher{};  // name of the launcher, for people
 
     void describe(auto&& field) const {
         field("launcher", launcher);

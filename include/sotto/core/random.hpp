@@ -11,8 +11,8 @@
 
 namespace sotto {
 
-/// Random numbers that are a pure function of (seed, names of the splits, position): the same on
-/// every compiler and machine, independent between streams, and free to be drawn in any order.
+/// Random numbers that are a pure function of (seed, names of the splits, position). They are the
+/// same on every compiler and machine, independent between streams, and can be drawn in any order.
 ///   math    Philox4x32-10: ten rounds of multiply, xor and key addition over a 128-bit counter
 ///   state   key (64 bits) and position (count of 32-bit words drawn): 16 bytes, plus one block of
 ///           four words
@@ -20,34 +20,35 @@ namespace sotto {
 ///   source  Salmon, Moraes, Dror, Shaw 2011, Parallel random numbers: as easy as 1, 2, 3 (SC'11)
 class random_stream {
 public:
-    /// A word of 32 bits, as std::uniform_random_bit_generator wants it named.
+    /// A 32-bit word. std::uniform_random_bit_generator requires this name.
     using result_type = std::uint32_t;
 
-    /// The stream of a seed, at its beginning.
+    /// Starts the stream of a seed.
     constexpr explicit random_stream(std::uint64_t seed = 0) noexcept : key_(seed) {}
 
-    /// An independent stream. Splits with other names, or in another order, give other streams;
-    /// this one's position plays no part.
+    /// Returns an independent stream. Other names, or the same names in another order, give other
+    /// streams. The position of this stream has no effect.
     constexpr random_stream split(std::uint64_t name) const noexcept {
         const block words = philox({low(name), high(name), 0x736f7474u, 0x6f737472u}, key_);
         return random_stream(words[0] | std::uint64_t{words[1]} << 32);
     }
 
-    /// The same by a text: names that differ give other streams, but for a clash of 64-bit hashes.
+    /// Same with a text as the name. Different texts give different streams, unless their 64-bit
+    /// hashes collide.
     constexpr random_stream split(std::string_view name) const noexcept {
         std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a; Philox then spreads the bits
         for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
         return split(hash);
     }
 
-    /// The least that a word can be.
+    /// Returns the smallest word.
     static constexpr result_type(min)() noexcept { return 0; }
-    /// The most that a word can be.
+    /// Returns the largest word.
     static constexpr result_type(max)() noexcept {
         return (std::numeric_limits<result_type>::max)();
     }
 
-    /// The next word, uniform in 0..2^32-1.
+    /// Returns the next word, uniform in 0..2^32-1.
     constexpr result_type operator()() noexcept {
         const auto lane = static_cast<std::size_t>(position_ % 4);
         if (lane == 0) refill();
@@ -55,13 +56,14 @@ public:
         return words_[lane];
     }
 
-    /// Uniform in 0..2^64-1: two words, the lower one first.
+    /// Returns a number uniform in 0..2^64-1, made of two words, the lower one first.
     constexpr std::uint64_t bits64() noexcept {
         const std::uint64_t word = (*this)();
         return word | std::uint64_t{(*this)()} << 32;
     }
 
-    /// Uniform in 0..bound-1, without bias; requires bound > 0.  (Lemire 2019, arXiv:1805.10941)
+    /// Returns a number uniform in 0..bound-1, without bias; requires bound > 0.  (Lemire 2019,
+    /// arXiv:1805.10941)
     constexpr std::uint64_t below(std::uint64_t bound) noexcept {
         while (true) {
             const auto [upper, lower] = multiply(bits64(), bound);
@@ -69,33 +71,34 @@ public:
         }
     }
 
-    /// Uniform in [0, 1), a multiple of 2^-24: exact in a float.
+    /// Returns a float uniform in [0, 1), a multiple of 2^-24, which a float holds exactly.
     constexpr float uniform() noexcept { return static_cast<float>((*this)() >> 8) * 0x1p-24f; }
 
-    /// Uniform in [low, high); low where they are equal. Requires low <= high, both finite.
+    /// Returns a float uniform in [low, high); `low` if both are equal. Requires low <= high, both
+    /// finite.
     constexpr float uniform(float low, float high) noexcept {
         const double part = static_cast<double>((*this)() >> 8) * 0x1p-24;
         const double width = static_cast<double>(high) - static_cast<double>(low);
-        // The product is exact in double and rounded once: no compiler fuses it with the sum. Where
-        // the width is beyond all floats, the sum is taken in double.
+        // The product is exact in double and rounded once, so no compiler fuses it with the sum. If
+        // the width exceeds every float, the sum is computed in double.
         constexpr double beyond_floats = 0x1.ffffffp127;
         const float drawn = width < beyond_floats
                                 ? low + static_cast<float>(static_cast<double>(high - low) * part)
                                 : static_cast<float>(static_cast<double>(low) + width * part);
-        // The largest parts round to `high`: they are the float before it.
+        // The largest parts round to `high`: return the float before it.
         return drawn < high || !(low < high) ? drawn : before(high);
     }
 
-    /// Standard normal, by Marsaglia's polar method. The coordinates have 26 bits, so that their
-    /// squares are exact and fused or separate multiply-adds give the same sum.
+    /// Returns a standard normal number, by Marsaglia's polar method. Coordinates have 26 bits, so
+    /// their squares are exact: fused and separate multiply-adds give the same sum.
     float normal() noexcept;
 
-    /// What tells this stream from others.
+    /// Returns the key, which differs between streams.
     constexpr std::uint64_t key() const noexcept { return key_; }
-    /// Words drawn so far.
+    /// Returns the number of words drawn so far.
     constexpr std::uint64_t position() const noexcept { return position_; }
 
-    /// Goes on behind so many words of the stream.
+    /// Sets the number of words drawn so far.
     constexpr void seek(std::uint64_t position) noexcept {
         position_ = position;
         if (position % 4 != 0) refill();
@@ -104,7 +107,7 @@ public:
 private:
     using block = std::array<std::uint32_t, 4>;
 
-    /// The next float towards minus infinity.
+    /// Returns the next float towards minus infinity.
     static constexpr float before(float x) noexcept {
         const auto bits = std::bit_cast<std::uint32_t>(x);
         if (x == 0.0f) return -std::numeric_limits<float>::denorm_min();

@@ -12,9 +12,10 @@
 
 namespace sotto::detail {
 
-/// The numbers that an option may have: `allowed::at_least(0.0).below(1.0)`. A real number is also
-/// finite, and as a float: kernels compute with floats. So it is at most the largest float, what is
-/// above 0 is at least the smallest normal float, and what is below 1 still is as a float.
+/// Numbers that an option accepts, such as `allowed::at_least(0.0).below(1.0)`. Kernels compute
+/// with floats, so a real number must be finite and at most the largest float. It must also keep
+/// its bounds as a float: "above 0" means at least the smallest normal float, and "below 1" means
+/// below 1 after rounding.
 template <class Number>
 class option_range {
     static_assert(std::same_as<Number, double> || std::same_as<Number, std::int64_t>);
@@ -22,17 +23,17 @@ class option_range {
     using float_limits = std::numeric_limits<float>;
 
 public:
-    /// All numbers.
+    /// Accepts all numbers.
     constexpr option_range() noexcept = default;
-    /// From this number on, or behind it.
+    /// Accepts numbers above `low`, and `low` itself if `is_included`.
     constexpr option_range(Number low, bool is_included) noexcept
         : low_(low), has_low_(true), includes_low_(is_included) {}
 
-    /// The same up to this number.
+    /// Returns this range, limited to numbers up to `high`.
     constexpr option_range at_most(Number high) const noexcept { return up_to(high, true); }
-    /// The same below this number.
+    /// Returns this range, limited to numbers below `high`.
     constexpr option_range below(Number high) const noexcept { return up_to(high, false); }
-    /// The same, and this number.
+    /// Returns this range, extended by one number.
     constexpr option_range or_exactly(Number value) const noexcept {
         option_range made = *this;
         made.also_ = value;
@@ -40,14 +41,14 @@ public:
         return made;
     }
 
-    /// The same of numbers that are never floats.
+    /// Returns this range for numbers that no kernel converts to a float.
     constexpr option_range as_double() const noexcept {
         option_range made = *this;
         made.as_float_ = false;
         return made;
     }
 
-    /// Whether a number is in the range.
+    /// True if a number is in the range.
     constexpr bool holds(const Number& value) const noexcept {
         if constexpr (is_real)
             if (!is_finite(value)) return false;
@@ -58,7 +59,7 @@ public:
                (!has_high_ || (includes_high_ ? value <= high_ : is_below(value, high_)));
     }
 
-    /// The range in words, for an error about this value: "finite and at least 0".
+    /// Returns the range in words, for an error about this value: "finite and at least 0".
     std::string text(const Number& refused) const {
         std::string words;
         if (is_real && !(has_low_ && has_high_)) words = "finite";
@@ -117,22 +118,22 @@ private:
 
 }  // namespace sotto::detail
 
-/// The ranges that options have.
+/// Ranges of options.
 namespace sotto::detail::allowed {
 
-/// From this number on.
+/// Accepts `low` and all numbers above it.
 constexpr option_range<double> at_least(double low) noexcept {
     return {low, true};
 }
-/// The same of integers.
+/// Same for integers.
 constexpr option_range<std::int64_t> at_least(std::integral auto low) noexcept {
     return {static_cast<std::int64_t>(low), true};
 }
-/// Above this number.
+/// Accepts numbers above `low`.
 constexpr option_range<double> above(double low) noexcept {
     return {low, false};
 }
-/// Any number that is finite.
+/// Accepts any finite number.
 constexpr option_range<double> any_finite() noexcept {
     return {};
 }
@@ -148,12 +149,12 @@ namespace sotto::detail {
 namespace sotto {
 
 /// Throws invalid_option unless the option's value is in the range. The text names the policy, the
-/// option, its value and the range, and ends with the hint. NaN is in no range, also in a unit that
+/// option, its value and the range, and ends with the hint. NaN is in no range, even in a unit that
 /// is compiled with -ffast-math.
 void require_option(std::string_view policy, std::string_view option, const double& value,
                     const detail::option_range<double>& range, std::string_view hint = {});
 
-/// The same for a name that takes time to make: option() is called if the value is refused.
+/// Same for a name that takes time to make: calls option() only if the value is refused.
 template <std::invocable Option>
 void require_option(std::string_view policy, Option option, const double& value,
                     const detail::option_range<double>& range) {
@@ -161,12 +162,12 @@ void require_option(std::string_view policy, Option option, const double& value,
         require_option(policy, std::string_view(option()), value, range);
 }
 
-/// The same of an integer.
+/// Same for an integer.
 inline void require_option(std::string_view policy, std::string_view option,
                            std::integral auto value,
                            const detail::option_range<std::int64_t>& range,
                            std::string_view hint = {}) {
-    // An unsigned number that no std::int64_t holds is above every bound.
+    // An unsigned number that does not fit std::int64_t is above every bound.
     const bool is_held = std::in_range<std::int64_t>(value);
     if (is_held && range.holds(static_cast<std::int64_t>(value))) [[likely]]
         return;

@@ -11,18 +11,18 @@
 
 namespace sotto::detail {
 
-/// Why bytes were refused: where, what was expected, what was found. Holds no memory of its own, so
-/// that a parser can refuse without allocating.
+/// Why a parser refused bytes: where, what was expected, what was found. It owns no memory, so a
+/// parser can refuse without allocating.
 struct fault {
-    std::int64_t offset = 0;           // bytes from the start of what was parsed
+    std::int64_t offset = 0;           // bytes from the start of the parsed input
     const char* expected = "";         // a literal, such as "an index below the tensor's size"
-    std::int64_t found = 0;            // the value that was found instead
-    std::int64_t expected_count = -1;  // said before `expected`; below 0: no number of it was
+    std::int64_t found = 0;            // value that was found instead
+    std::int64_t expected_count = -1;  // number before `expected` in the text; below 0: none
 
-    /// As `found`: nothing more.
+    /// Value of `found` if the input ended.
     static constexpr std::int64_t end = (std::numeric_limits<std::int64_t>::min)();
 
-    /// The fault as a sentence, without what was parsed.
+    /// Returns the fault as a sentence, without the name of the parsed input.
     std::string text() const;
 };
 
@@ -30,14 +30,14 @@ struct fault {
 
 namespace sotto {
 
-/// Bytes that do not follow their format. Nothing of them took effect.
+/// Bytes that do not follow their format. No part of them took effect.
 class malformed : public error {
 public:
-    /// `where` names what was parsed.
+    /// `where` names the parsed input.
     malformed(const std::string& where, const detail::fault& why)
         : error(errc::malformed, where + ": " + why.text()), why_(why) {}
 
-    /// Where in the bytes, what was expected, what was found.
+    /// Returns where in the bytes the fault is, what was expected and what was found.
     const detail::fault& why() const noexcept { return why_; }
 
 private:
@@ -51,13 +51,13 @@ namespace sotto::detail {
 /// Bytes of another rank that do not follow their format.
 class malformed_message : public malformed {
 public:
-    /// `rank` sent what `where` names.
+    /// `rank` sent the input that `where` names.
     malformed_message(int rank, const std::string& where, const fault& why)
         : malformed(where, why), rank_(rank) {}
-    /// The same text, now that the rank is known.
+    /// Same text, when the rank is known.
     malformed_message(int rank, const malformed& what) : malformed(what), rank_(rank) {}
 
-    /// Which rank sent them.
+    /// Returns the rank that sent the bytes.
     int rank() const noexcept { return rank_; }
 
 private:
@@ -68,31 +68,31 @@ private:
 
 namespace sotto {
 
-/// What a pure parser returns: a value, or the fault that made it refuse.
-/// `value()` throws `malformed`; `*r` requires that `r` holds a value.
+/// Result of a pure parser: a value, or the fault that made it refuse. `value()` throws
+/// `malformed`; `*r` requires that `r` holds a value.
 template <class T>
 class [[nodiscard]] result {
 public:
-    /// What was parsed.
+    /// Holds the parsed value.
     result(T value) : held_(std::in_place_index<0>, std::move(value)) {}
-    /// Why nothing was.
+    /// Holds the fault.
     result(detail::fault why) : held_(std::in_place_index<1>, why) {}
 
-    /// Whether there is a value.
+    /// True if there is a value.
     explicit operator bool() const noexcept { return held_.index() == 0; }
-    /// The value, which must be there.
+    /// Returns the value, which must exist.
     T& operator*() & noexcept { return *std::get_if<0>(&held_); }
-    /// The value, which must be there.
+    /// Returns the value, which must exist.
     const T& operator*() const& noexcept { return *std::get_if<0>(&held_); }
-    /// A member of the value, which must be there.
+    /// Accesses a member of the value, which must exist.
     T* operator->() noexcept { return std::get_if<0>(&held_); }
-    /// A member of the value, which must be there.
+    /// Accesses a member of the value, which must exist.
     const T* operator->() const noexcept { return std::get_if<0>(&held_); }
-    /// Why there is no value, where there is none.
+    /// Returns the fault; requires that there is no value.
     const detail::fault& why() const noexcept { return *std::get_if<1>(&held_); }
 
-    /// The value, or throws malformed. `where` names what was parsed: text, or a function that
-    /// makes the text, so that none is made when all is well.
+    /// Returns the value, or throws malformed. `where` names the parsed input: a text, or a
+    /// function that makes the text and is called only on failure.
     template <class Where>
     T value(Where&& where) && {
         if (!*this) {

@@ -4,22 +4,21 @@
 
 namespace sotto {
 
-/// Where training stands when a round begins: the same on every rank of a synchronous strategy.
+/// State of training at the start of a round, the same on every rank of a synchronous strategy.
 struct round_info {
-    std::int64_t step = 0;  // rounds completed before this one
-    double epoch = 0.0;     // passes over the data completed before this one, with their fraction
-    int rank = 0;           // that is told
-    int world_size = 1;     // ranks in the round
-    double share = -1.0;    // this rank's part of the round's examples; below 0: as everybody's
+    std::int64_t step = 0;  // number of rounds completed before this one
+    double epoch = 0.0;   // passes over the data completed before this one, including the fraction
+    int rank = 0;         // this rank
+    int world_size = 1;   // number of ranks in the round
+    double share = -1.0;  // this rank's fraction of the round's examples; below 0: 1 / world_size
 
-    // To a compressor in a hierarchy, rank, world_size and share are of hosts: what is encoded is a
-    // host's gradient. What is packed and summed is still a rank's own, of this share; below 0: of
-    // `share`.
-    double packed_share = -1.0;  // what a packed gradient of this rank counts
+    // In a hierarchy a compressor encodes the gradient of a host: rank, world_size and share refer
+    // to hosts. A packed gradient stays the rank's own and has this share; below 0: weight().
+    double packed_share = -1.0;  // fraction that a packed gradient of this rank counts
 
-    /// By how much this rank's mean gradient counts.
+    /// Returns the weight of this rank's mean gradient.
     double weight() const noexcept { return share >= 0.0 ? share : 1.0 / world_size; }
-    /// The same where it is packed.
+    /// Returns the weight of this rank's packed gradient.
     double packed_weight() const noexcept { return packed_share >= 0.0 ? packed_share : weight(); }
 };
 
@@ -27,10 +26,10 @@ struct round_info {
 
 namespace sotto::detail {
 
-/// The momentum that gradients carry which went through a compressor's memory.
+/// Momentum in gradients that passed through a compressor's memory.
 struct carried_momentum {
-    double momentum = 0.0;  // what a velocity keeps from step to step
-    bool nesterov = false;  // whether the step looks ahead along the velocity
+    double momentum = 0.0;  // fraction of the velocity that is kept from step to step
+    bool nesterov = false;  // true if the step looks ahead along the velocity
 };
 
 }  // namespace sotto::detail

@@ -11,10 +11,10 @@
 
 namespace sotto::detail {
 
-/// Addresses that nothing is behind: whoever reads or writes there is stopped by the system.
+/// Reserved addresses without memory. The system stops a process that reads or writes there.
 struct nowhere {
     static constexpr std::size_t bytes = std::size_t{1} << 38;
-    static inline std::atomic<std::byte*> begin = nullptr;  // until somebody wants them
+    static inline std::atomic<std::byte*> begin = nullptr;  // set by reserve()
 
     static void* reserve();
 
@@ -25,11 +25,12 @@ struct nowhere {
 
 namespace sotto {
 
-/// Values of which only the number is known: for ranks of a simulated network that account for what
-/// training costs, and do not train. Messages, sums and gathers of them take the time and the bytes
-/// that those of real values would; nothing may read or write them, and the system sees to it.
+/// Returns a span of `count` values that have addresses but no content. Ranks of a simulated
+/// network use it to measure the cost of training without training. Sending, summing and gathering
+/// such values takes the time and the bytes of real values. The system stops a process that reads
+/// or writes them.
 ///   shape   up to 2^38 bytes
-///   cost    addresses alone; the same for everybody
+///   cost    addresses only; all callers share them
 ///   errors  std::length_error: more bytes
 template <class Value = float>
 std::span<Value> size_only(std::size_t count) {
@@ -42,7 +43,7 @@ std::span<Value> size_only(std::size_t count) {
     return {static_cast<Value*>(detail::nowhere::reserve()), count};
 }
 
-/// Whether these are values, and not only a number of them.
+/// False if size_only returned these values; true for an empty span.
 template <class Value>
 bool has_content(std::span<Value> values) noexcept {
     return values.empty() || !detail::nowhere::holds(values.data());

@@ -11,24 +11,25 @@
 
 namespace sotto {
 
-/// How ranks hold what a state shows to a visitor, `field(name, value, kept)`, so that it can be
-/// saved and given to another number of ranks. `field(name, value)` alone means alike.
+/// How ranks hold a value that a state passes to a visitor, `field(name, value, kept)`. It decides
+/// how a checkpoint saves the value and restores it on another number of ranks. `field(name,
+/// value)` means alike.
 ///   alike   every rank holds the same bits: one copy is saved, every new rank gets it
-///   apart   every rank holds its own part of a sum, what it has not sent yet: all are saved, and
-///           any number of new ranks gets parts that add up to the same
-///   own     every rank holds its own, and these are of no sum: all are saved, and only as many
-///           ranks as there were can go on with them
+///   apart   every rank holds its own part of a sum, which it has not sent yet: all parts are
+///           saved, and any number of new ranks gets parts that add up to the same sum
+///   own     every rank holds its own value, which is not part of a sum: all values are saved, and
+///           only the same number of ranks can resume
 enum class kept : std::uint8_t { alike, apart, own };
 
 }  // namespace sotto
 
 namespace sotto::detail {
 
-/// Two names as one, in no memory of the heap unless they are very long: states are also shown in
-/// every step, to be put back.
+/// Two names joined, without heap memory up to 120 characters. Strategies also visit states in
+/// every step, to restore them if the step fails.
 class joined_names {
 public:
-    /// Both, one after the other.
+    /// Joins both names.
     joined_names(std::string_view prefix, std::string_view name);
     operator std::string_view() const noexcept;
 
@@ -42,12 +43,12 @@ private:
 
 namespace sotto {
 
-/// Two names as one, for a visitor: `field(joined_name("lion/", t.name), values)`. It is a
-/// std::string_view while the expression lasts.
-///   cost    no memory of the heap up to 120 characters
+/// Returns two names joined, for a visitor: `field(joined_name("lion/", t.name), values)`. The
+/// result converts to a std::string_view that is valid while the expression lasts.
+///   cost    no heap memory up to 120 characters
 detail::joined_names joined_name(std::string_view prefix, std::string_view name);
 
-/// A visitor under names that begin alike.
+/// Returns a visitor that puts `prefix` before every name.
 template <class Field>
 auto visitor_within(Field& field, std::string_view prefix) {
     return [&field, prefix](std::string_view name, auto&& value, auto... how) {
@@ -55,8 +56,8 @@ auto visitor_within(Field& field, std::string_view prefix) {
     };
 }
 
-/// A visitor of what is each rank's own, whatever it is said to be, under names that begin alike:
-/// for strategies whose ranks train apart.
+/// Returns a visitor that puts `prefix` before every name and marks every value as `own`. For
+/// strategies whose ranks train separately.
 template <class Field>
 auto visitor_of_own(Field& field, std::string_view prefix) {
     return [&field, prefix](std::string_view name, auto&& value, auto...) {
@@ -68,13 +69,13 @@ auto visitor_of_own(Field& field, std::string_view prefix) {
 
 namespace sotto::detail {
 
-/// A visitor that takes what every visitor takes, and does nothing with it: to ask what has visit.
+/// Accepts everything that a visitor accepts and does nothing. Concepts use it to detect `visit`.
 struct idle_visitor {
-    /// Nothing happens.
+    /// Does nothing.
     void operator()(std::string_view, std::span<float>, kept = kept::alike) const noexcept {}
-    /// Nothing happens.
+    /// Does nothing.
     void operator()(std::string_view, std::int64_t&, kept = kept::alike) const noexcept {}
-    /// Nothing happens.
+    /// Does nothing.
     void operator()(std::string_view, double&, kept = kept::alike) const noexcept {}
 };
 
@@ -82,7 +83,7 @@ struct idle_visitor {
 
 namespace sotto {
 
-/// A state that shows what is to be saved of it by `visit(field)`.
+/// A state that passes what must be saved to `field`, by `visit(field)`.
 template <class State>
 concept visitable = requires(State& state, const detail::idle_visitor& field) {
     state.visit(field);

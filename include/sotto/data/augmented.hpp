@@ -15,13 +15,13 @@
 #include "sotto/data/labelled_batch.hpp"
 #include "sotto/data/labelled_set.hpp"
 
-/// Data sets: read from files or made up, and who reads which part of them when.
+/// Data sets read from files or generated, and the samplers that assign their examples to ranks.
 namespace sotto::data {}  // namespace sotto::data
 
 namespace sotto::detail::data {
 
-/// A data set of images:
-///   shape()   that of every example: a batch holds shape().size() floats for each
+/// A data set of images.
+///   shape()   shape of every example: a batch stores shape().size() floats for each
 template <class D>
 concept image_set = dataset<D> &&
     std::same_as<typename D::batch_type, sotto::data::labelled_batch> && requires(const D& data) {
@@ -32,20 +32,19 @@ concept image_set = dataset<D> &&
 
 namespace sotto::data {
 
-/// Images that are moved and mirrored at random each time that training reads them, and plain ones
-/// for an evaluation.
-///   math    y[c, r, k] = x[c, r + down, k + right], or `fill` where that lies outside of x; then,
-///           with probability 1/2, rows are reversed.  down, right uniform in -padding..padding:
-///           the image padded on all sides, then cropped to its size
-///   shape   any of the inner set's; batches are as the inner set makes them
-///   state   none: example i varies by the stream it is given, split by i; the trainer gives one of
-///           the epoch, so that a run can be repeated, and resumed where it stood
-///   cost    the batch is changed where it lies, in at most two passes after the inner set's; no
-///           allocation
+/// A set of images that training reads randomly shifted and mirrored. An evaluation reads them
+/// unchanged.
+///   math    y[c, r, k] = x[c, r + down, k + right], or `fill` outside of x; then, with probability
+///           1/2, rows are reversed.  down, right uniform in -padding..padding: the image is padded
+///           on all sides, then cropped to its size
+///   shape   any shape of the inner set; batches are as the inner set makes them
+///   state   none: the variation of example i depends on the given stream, split by i. The trainer
+///           passes a stream of the epoch, so a run can be repeated or resumed
+///   cost    changes the batch in place, in at most two passes after the inner set's; no allocation
 ///   errors  invalid_option: a padding that is negative or not smaller than height and width, a
 ///           fill that is not finite
 ///   source  He, Zhang, Ren, Sun 2016, Deep Residual Learning for Image Recognition (section 4.2),
-///           arXiv:1512.03385. A fill of 0 is theirs where the set's pixels have mean 0
+///           arXiv:1512.03385. Their fill is 0, with pixels of mean 0
 template <class Set>
 class augmented {
     static_assert(detail::data::image_set<Set>,
@@ -55,14 +54,14 @@ class augmented {
 public:
     using batch_type = labelled_batch;
 
-    /// How images vary in training.
+    /// Options of the random changes.
     struct options {
-        std::int64_t padding = 4;  // pixels around the image within which it is cropped again
-        bool flip = true;          // mirror every other one, on average, left to right
-        float fill = 0.0f;  // what the padding holds, on the scale on which a model reads pixels
+        std::int64_t padding = 4;  // pixels of padding on each side
+        bool flip = true;          // true: mirror images left to right with probability 1/2
+        float fill = 0.0f;  // value of the padding, on the scale on which a model reads pixels
     };
 
-    /// A set of images, and how they vary.
+    /// Wraps a set of images.
     explicit augmented(Set set, options how = {}) : set_(std::move(set)), how_(how) {
         const data::labelled_set::example_shape shape = set_.shape();
         const std::int64_t side = (std::min)(shape.height, shape.width);
@@ -72,9 +71,9 @@ public:
     }
 
     std::int64_t size() const { return set_.size(); }
-    /// Of one image.
+    /// Shape of one image.
     data::labelled_set::example_shape shape() const { return set_.shape(); }
-    /// Of the set.
+    /// Number of classes of the set.
     std::int64_t classes() const { return set_.classes(); }
 
     void gather(std::span<const std::int64_t> indices, labelled_batch& batch) const {
@@ -105,8 +104,8 @@ private:
         }
     }
 
-    /// Moves a plane as one block of memory, then overwrites what came from outside, or from the
-    /// row before or after.
+    /// Moves a plane with one memmove, then overwrites pixels from outside the image or from an
+    /// adjacent row.
     void move(std::span<float> plane, std::int64_t down, std::int64_t right) const {
         const std::int64_t width = shape().width, height = shape().height;
         const std::int64_t distance = down * width + right;

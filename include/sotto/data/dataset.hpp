@@ -9,16 +9,15 @@
 namespace sotto {
 
 /// Examples that can be read in any order, many at a time.
-///   batch_type              default-constructible; kept and refilled, so that its memory is taken
-///                           once
-///   size()                  how many examples there are
+///   batch_type              default-constructible; reused, so that it allocates once
+///   size()                  number of examples
 ///   gather(indices, batch)  makes the batch hold exactly these examples, in this order; indices
 ///                           are in 0..size()-1
 ///
-/// A data set may have more:
-///   gather(indices, batch, draws)  as above, for training: examples then look different in every
-///                                  epoch, by what is drawn from `draws` split by their indices.
-///                                  An evaluation reads them plainly
+/// Optional:
+///   gather(indices, batch, draws)  as above, for training: examples vary in every epoch, by draws
+///                                  from `draws` split by their indices. An evaluation reads them
+///                                  unchanged
 template <class D>
 concept dataset = requires(const D& data, std::span<const std::int64_t> indices,
                            typename D::batch_type& batch) {
@@ -31,7 +30,7 @@ concept dataset = requires(const D& data, std::span<const std::int64_t> indices,
 
 namespace sotto::detail {
 
-/// A data set whose examples vary from epoch to epoch: see dataset.
+/// A data set whose examples vary between epochs, see dataset.
 template <class D>
 concept varying_dataset = dataset<D> &&
     requires(const D& data, std::span<const std::int64_t> indices, typename D::batch_type& batch,
@@ -43,9 +42,9 @@ concept varying_dataset = dataset<D> &&
 
 namespace sotto {
 
-/// Reads examples as training does. `draws` is a stream of the epoch, the same for all who read of
-/// the same order: what an example looks like then depends on seed, epoch and index, and neither on
-/// the rank that reads it nor on the batch that it is in.
+/// Reads examples for training. `draws` is a stream of the epoch, equal on all ranks that read the
+/// same order. How an example varies then depends only on seed, epoch and index, not on its rank or
+/// batch.
 template <dataset Data>
 void gather_to_train(const Data& data, std::span<const std::int64_t> indices,
                      typename Data::batch_type& batch, const random_stream& draws) {

@@ -49,7 +49,7 @@ SOTTO_DECL void draw_digit(std::size_t digit, random_stream random, std::uint8_t
     for (stroke s : shape) {
         if (s.count == 0) continue;
         for (point& p : s.points) {
-            // 7 units of the box are a pixel; a hand misses by up to 12 units, mostly by less.
+            // 7 units of the box are a pixel. The jitter is up to 12 units, mostly less.
             p.x += between(random, -6, 6) + between(random, -6, 6) - 50;
             p.y += between(random, -6, 6) + between(random, -6, 6) - 70;
             p = place({p.x * pen::unit / 7, p.y * pen::unit / 7});

@@ -18,7 +18,7 @@ SOTTO_DECL double log_gamma_draw(random_stream& random, double shape) {
     const auto uniform = [&] { return (static_cast<double>(random()) + 0.5) * 0x1p-32; };
     if (shape < 1.0) {
         const double of_more = log_gamma_draw(random, shape + 1.0);
-        // No smaller divisor, for the result to be finite: log U is above -23.
+        // A smaller divisor could make the result infinite: log U is above -23.
         return of_more + std::log(uniform()) / (std::max)(shape, 1e-300);
     }
     const double d = shape - 1.0 / 3.0, c = 1.0 / std::sqrt(9.0 * d);
@@ -40,7 +40,7 @@ SOTTO_DECL std::vector<std::vector<std::int64_t>> dirichlet_split(
         throw invalid_option("dirichlet_split: " + std::to_string(ranks) +
                              " ranks; at least 1 is possible");
     require_option("dirichlet_split", "alpha", alpha, detail::allowed::above(0.0).as_double());
-    std::vector<std::vector<std::int64_t>> left;  // of each label, shuffled
+    std::vector<std::vector<std::int64_t>> left;  // by label, shuffled
     for (std::size_t i = 0; i < labels.size(); ++i) {
         if (labels[i] < 0)
             throw invalid_option("dirichlet_split: example " + std::to_string(i) + " has label " +
@@ -68,7 +68,7 @@ SOTTO_DECL std::vector<std::vector<std::int64_t>> dirichlet_split(
     }
     random_stream draws = random.split("draws");
     std::vector<double> weights(left.size());
-    // Either way the first ranks get one more where examples do not divide evenly.
+    // In both orders the first ranks get one more if examples do not divide evenly.
     const std::size_t each = labels.size() / owned.size(), longer = labels.size() % owned.size();
     std::size_t rank = 0;
     for (std::size_t dealt = 0; dealt < labels.size(); ++dealt) {
@@ -77,7 +77,7 @@ SOTTO_DECL std::vector<std::vector<std::int64_t>> dirichlet_split(
         else
             while (owned[rank].size() == each + (rank < longer ? 1 : 0)) ++rank;
         const auto& mixture = log_mixtures[rank];
-        // Over the largest of those that are left: however small, it then counts for 1.
+        // Relative to the largest remaining weight, which becomes 1 even if it would underflow.
         double largest = -std::numeric_limits<double>::infinity(), all = 0.0;
         for (std::size_t label = 0; label < left.size(); ++label)
             if (!left[label].empty()) largest = (std::max)(largest, mixture[label]);

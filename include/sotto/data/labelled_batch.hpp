@@ -9,30 +9,30 @@
 
 namespace sotto::data {
 
-/// What a classifier reads in one step: examples of `width` floats each, one after another, and
-/// their labels: one for each, or as many for each as it has positions. Memory grows to the largest
-/// batch seen and is kept.
+/// One batch for a classifier: examples of `width` floats each, contiguous, and their labels. An
+/// example has one label, or one per position. Memory grows to the largest batch so far and is
+/// kept.
 class labelled_batch {
 public:
     labelled_batch() = default;
-    /// Room for so many examples of so many floats, and a label each.
+    /// Allocates `size` examples of `width` floats with one label each.
     labelled_batch(std::int64_t size, std::int64_t width) { resize(size, width); }
 
-    /// Makes room for `size` examples. What they hold is for the caller to write.
+    /// Allocates `size` examples. The caller writes their values.
     void resize(std::int64_t size, std::int64_t width, std::int64_t labels_each = 1);
 
-    /// Examples.
+    /// Number of examples.
     std::int64_t size() const noexcept { return static_cast<std::int64_t>(size_); }
-    /// Floats of an example.
+    /// Floats per example.
     std::int64_t width() const noexcept { return static_cast<std::int64_t>(width_); }
 
     /// All examples, one after another.
     std::span<const float> inputs() const noexcept { return {inputs_.data(), size_ * width_}; }
-    /// The same, to write.
+    /// Writable inputs.
     std::span<float> inputs() noexcept { return {inputs_.data(), size_ * width_}; }
-    /// All labels, those of an example together.
+    /// All labels, grouped by example.
     std::span<const std::int32_t> labels() const noexcept { return {labels_.data(), labels_size_}; }
-    /// The same, to write.
+    /// Writable labels.
     std::span<std::int32_t> labels() noexcept { return {labels_.data(), labels_size_}; }
 
 private:

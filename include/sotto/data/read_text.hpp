@@ -13,14 +13,14 @@ std::string_view as_text(byte_view file);
 
 namespace sotto::data {
 
-/// Reads a text from a file, every byte a character, with the file's own vocabulary.
-///   cost    1 byte a character; while reading, twice that
+/// Reads a text from a file, one character per byte, with a vocabulary built from the file.
+///   cost    1 byte per character; twice that while reading
 ///   errors  io_failure: a file that cannot be read;  all others as text_set, naming the file
 text_set read_text(const std::string& path, text_set::windows cut = {});
 
-/// Reads a text to be read by a model that learnt another one's vocabulary.
-///   errors  as above, and malformed: a character that the vocabulary has not, with its place in
-///           the file
+/// Reads a text with an existing vocabulary, such as a trained model's.
+///   errors  as above, and malformed: a character outside the vocabulary, with its position in the
+///           file
 text_set read_text(const std::string& path, const data::vocabulary& known,
                    text_set::windows cut = {});
 

@@ -12,55 +12,54 @@
 
 namespace sotto::data {
 
-/// Windows of a text, each character with the one after it as its label: a data set in the sense of
-/// sotto::dataset for a model that predicts text. Copies and parts share the memory, which nothing
-/// changes.
+/// Windows of a text in which each character has the next one as its label. Models sotto::dataset
+/// for a language model. Copies and parts share the memory, which is immutable.
 ///   math    example i reads characters i * stride .. i * stride + length - 1; the label of each is
-///           the number of the character behind it.  size() is all that fit:
-///           (characters - length - 1) / stride + 1;  what is left at the end is not read
-///   shape   length floats, numbers of characters, and length labels
-///   cost    1 byte a character;  gather: one pass over the batch, no allocation once the largest
-///           was seen
-///   errors  malformed: a character outside a vocabulary that was given;  invalid_option: a length
-///           below 1, a negative stride, a text shorter than one window and the character behind
-///           it, an index or a part outside the text
+///           the number of the next character.  size() is the number of windows that fit:
+///           (characters - length - 1) / stride + 1;  the remainder at the end is not read
+///   shape   length floats, the characters' numbers, and length labels
+///   cost    1 byte per character;  gather: one pass over the batch, no allocation after the
+///           largest batch
+///   errors  malformed: a character outside a given vocabulary;  invalid_option: a length below 1,
+///           a negative stride, a text not longer than one window, an index or a part outside the
+///           text
 class text_set {
 public:
     using batch_type = labelled_batch;
 
-    /// How a text is cut into examples.
+    /// Options that split a text into examples.
     struct windows {
-        std::int64_t length = 64;  // characters that a model reads in one example
-        std::int64_t stride = 0;  // characters from the start of one to that of the next; 0: length
+        std::int64_t length = 64;  // characters of one example
+        std::int64_t stride = 0;   // distance between the starts of two examples; 0: length
     };
 
-    /// With the text's own characters as the vocabulary. `name` is what errors call the text.
+    /// Uses the text's own characters as the vocabulary. `name` is the text's name in errors.
     explicit text_set(std::string_view text) : text_set(text, windows{}) {}
-    /// The same, cut as the windows say.
+    /// The same with the given windows.
     explicit text_set(std::string_view text, windows cut, std::string_view name = "text")
         : text_set(text, data::vocabulary(text), cut, name) {}
 
-    /// By a vocabulary that was made before, as of the text trained on.
+    /// Uses an existing vocabulary, such as the training text's.
     text_set(std::string_view text, const data::vocabulary& known)
         : text_set(text, known, windows{}) {}
-    /// The same, cut as the windows say.
+    /// The same with the given windows.
     text_set(std::string_view text, const data::vocabulary& known, windows cut,
              std::string_view name = "text");
 
     std::int64_t size() const noexcept;
-    /// Of this part of the text.
+    /// Characters of this part of the text.
     std::int64_t characters() const noexcept { return characters_; }
     /// Characters of an example.
     std::int64_t length() const noexcept { return windows_.length; }
-    /// Characters from one example's beginning to the next one's.
+    /// Distance between the starts of two examples.
     std::int64_t stride() const noexcept { return windows_.stride; }
 
-    /// That of the whole text: parts of one text agree on it.
+    /// Vocabulary of the whole text, so parts of one text agree on it.
     const data::vocabulary& vocabulary() const noexcept { return memory_->known; }
 
     void gather(std::span<const std::int64_t> indices, labelled_batch& batch) const;
 
-    /// The characters first..first+count-1, cut into windows from their start on.
+    /// Returns the characters first..first+count-1; the first window starts at `first`.
     text_set part(std::int64_t first, std::int64_t count) const;
 
 private:
@@ -94,10 +93,9 @@ struct train_and_validation {
 
 namespace sotto::data {
 
-/// The first part of a text to learn from, and the rest to be validated with.
+/// Splits a text into its first part, for training, and the rest, for validation.
 ///   math    train: the first floor(share x characters)
-///   errors  invalid_option: a share that is not between 0 and 1, a part shorter than one window
-///           and the character behind it
+///   errors  invalid_option: a share not in (0, 1), a part that is not longer than one window
 detail::data::train_and_validation split(const text_set& text, double share = 0.9);
 
 }  // namespace sotto::data

@@ -10,26 +10,26 @@
 
 namespace sotto::data {
 
-/// The characters that occur in a text, numbered from 0 in the order of their values. A character
-/// is a byte: one of UTF-8 beyond ASCII counts as the two to four bytes that it is written in.
-///   cost    made by one pass over the text;  encode 1 byte a character
-///   errors  encode: a fault at the first character that does not occur;  character:
+/// The characters of a text, numbered from 0 in the order of their values. A character is a byte: a
+/// UTF-8 character beyond ASCII counts as two to four of them.
+///   cost    built in one pass over the text;  encode: 1 byte per character
+///   errors  encode: a fault at the first character that is not in the vocabulary;  character:
 ///           invalid_option, a number outside 0..size()-1
 class vocabulary {
 public:
-    /// Of all characters that occur in the text.
+    /// Contains all characters of the text.
     explicit vocabulary(std::string_view text);
 
-    /// Characters that occur.
+    /// Number of different characters.
     std::int64_t size() const noexcept { return static_cast<std::int64_t>(size_); }
 
-    /// Whether a character occurs.
+    /// True if the vocabulary contains `c`.
     bool contains(char c) const noexcept { return ids_[index(c)] != absent; }
 
-    /// The numbers of a text's characters.
+    /// Returns the numbers of a text's characters.
     result<std::vector<std::uint8_t>> encode(std::string_view text) const;
 
-    /// The character with this number.
+    /// Returns the character with this number.
     char character(std::int64_t id) const;
 
     friend bool operator==(const vocabulary&, const vocabulary&) = default;
@@ -40,7 +40,7 @@ private:
     static std::size_t index(char c) noexcept { return static_cast<unsigned char>(c); }
 
     std::size_t size_ = 0;
-    std::array<std::int16_t, 256> ids_;  // of each byte
+    std::array<std::int16_t, 256> ids_;  // by byte value
     std::array<char, 256> characters_{};
 };
 

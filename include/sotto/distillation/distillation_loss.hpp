@@ -8,15 +8,16 @@
 
 namespace sotto {
 
-/// How far a student's logits are from what its teachers say. Teachers are summed into targets
-/// first, so that any number of them costs one pass more each; no gradient reaches them.
-///   add(teacher, outputs, share, targets)   adds share x what a teacher's logits mean as a target
+/// A loss between a student's logits and its teachers' predictions. Teachers are first summed into
+/// targets, so each teacher costs one pass. Teachers receive no gradient.
+///   add(teacher, outputs, share, targets)   adds share x the target of a teacher's logits
 ///   value(logits, outputs, targets) -> double                the mean over the rows; 0 for none
 ///   gradient(logits, outputs, targets, weight, out) -> double
-///       the same, and adds weight x d mean / d logits to `out`, beside the labels' gradient there
-///   shape   logits, targets, out: rows x outputs, row-major. A row is an example, or a position of
-///           a sequence: each has a target of its own. Shares of all teachers sum to 1
-///   errors  invalid_option: options that cannot work, spans whose sizes do not fit
+///       the same, and adds weight x d mean / d logits to `out`, which already holds the labels'
+///       gradient
+///   shape   logits, targets, out: rows x outputs, row-major. A row is an example or a position of
+///           a sequence and has its own target. The shares of all teachers sum to 1
+///   errors  invalid_option: invalid options, spans of the wrong size
 template <class L>
 concept distillation_loss = std::copy_constructible<L> &&
     requires(const L& options, std::span<const float> logits, std::size_t outputs, double share,
@@ -30,7 +31,7 @@ concept distillation_loss = std::copy_constructible<L> &&
 
 namespace sotto::detail {
 
-/// Rows of so many outputs, after every size has been checked.
+/// Checks all sizes and returns the number of rows.
 std::size_t checked_rows(const char* where, std::size_t logits, std::size_t outputs,
                          std::size_t targets);
 

@@ -7,9 +7,9 @@
 
 namespace sotto::detail {
 
-/// What the distillation loss weighs beside the labels' own, which weighs 1.
-///   at(step) -> double   after so many steps with teachers: finite and at least 0
-///   check()              throws invalid_option where the options cannot be
+/// The weight of the distillation loss. The loss of the labels has weight 1.
+///   at(step) -> double   after `step` steps with teachers: finite and at least 0
+///   check()              throws invalid_option if the options are invalid
 template <class W>
 concept distillation_weight = std::copy_constructible<W> &&
     requires(const W& options, std::int64_t step) {
@@ -22,25 +22,25 @@ void check_weight(const char* policy, const double& weight);
 
 namespace sotto {
 
-/// Always the same.
+/// A constant weight.
 ///   source  Anil et al. 2018, arXiv:1804.03235: 1
 struct constant_weight {
     double weight = 1.0;  // at least 0
 
-    /// The weight, at any step.
+    /// Returns the weight at any step.
     double at(std::int64_t) const noexcept { return weight; }
     /// Throws invalid_option unless it is finite and at least 0.
     void check() const { detail::check_weight("constant_weight", weight); }
     void describe(auto&& field) const { field("weight", weight); }
 };
 
-/// Grows from 0 in a line, while teachers know little.
+/// A weight that grows linearly from 0, while the teachers are still poor.
 ///   math    weight x min(1, (t + 1) / steps)
 struct ramped_weight {
-    double weight = 1.0;        // at the end of the rise
-    std::int64_t steps = 1000;  // of the rise
+    double weight = 1.0;        // at the end of the ramp
+    std::int64_t steps = 1000;  // length of the ramp
 
-    /// The weight after so many steps with teachers.
+    /// Returns the weight after `step` steps with teachers.
     double at(std::int64_t step) const noexcept;
     /// Throws invalid_option: a weight below 0 or not finite, steps below 1.
     void check() const;
@@ -50,15 +50,15 @@ struct ramped_weight {
     }
 };
 
-/// Halves over and over, as a regulariser that is wanted early and in the way late.
+/// A weight that halves at a fixed interval: a regulariser that helps early and hurts late.
 ///   math    weight x 2^(-t / half_life)
-///   source  that regularisation is to be reduced as training goes on: Sodhani et al. 2020, A
-///           closer look at codistillation, arXiv:2010.02838
+///   source  reducing regularisation during training: Sodhani et al. 2020, A closer look at
+///           codistillation, arXiv:2010.02838
 struct decayed_weight {
-    double weight = 1.0;            // at the beginning
+    double weight = 1.0;            // at step 0
     std::int64_t half_life = 1000;  // steps
 
-    /// The weight after so many steps with teachers.
+    /// Returns the weight after `step` steps with teachers.
     double at(std::int64_t step) const noexcept;
     /// Throws invalid_option: a weight below 0 or not finite, a half-life below 1.
     void check() const;

@@ -7,15 +7,15 @@
 
 namespace sotto {
 
-/// What the teachers' mean distribution knows beyond the student's, which is to cover all that they
-/// think possible. 0 where both agree.
+/// KL(q || p), the divergence of the student from the teachers' mean distribution. The student
+/// learns to cover every output that the teachers find likely. 0 if both agree.
 ///   math    p = softmax(z / T), q the mean over the teachers of softmax of their logits over T
 ///           loss = T^2 x mean of sum q (log q - log p);  gradient = T (p - q) / rows
 ///   errors  invalid_option: a temperature that is not above 0; else as every distillation_loss
 ///   source  Hinton et al. 2015, Distilling the knowledge in a neural network, arXiv:1503.02531,
-///           T^2 as there; Anil et al. 2018, arXiv:1804.03235
+///           including T^2; Anil et al. 2018, arXiv:1804.03235
 struct forward_kl {
-    double temperature = 1.0;  // T: the higher, the more unlikely outputs count
+    double temperature = 1.0;  // T; a higher value gives unlikely outputs more weight
 
     void add(std::span<const float> teacher, std::size_t outputs, double share,
              std::span<float> targets) const;

@@ -9,20 +9,22 @@
 
 namespace sotto {
 
-/// What the student thinks possible and the teachers do not: it may keep to some of what they know,
-/// and is drawn away from all that they rule out.
+/// KL(p || q), the divergence of the teachers' mean distribution from the student's. The student
+/// may cover only some of the teachers' outputs, but is pushed away from outputs that they find
+/// impossible.
 ///   math    p = softmax(z / T), q the mean over the teachers of softmax of their logits over T,
 ///           but at least `floor`;  k = sum p (log p - log q)
 ///           loss = T^2 x mean of k;  gradient = T p (log p - log q - k) / rows
-///           Of a teacher that says the same it is not exactly 0 but some T (2^-24 + floor) / rows,
-///           since q is a float and never below the floor: exactly 0 would take a logarithm more
+///           For a teacher equal to the student the gradient is not exactly 0 but about T
+///           (2^-24 + floor) / rows, because q is a float and at least `floor`. Exactly 0 would
+///           need another logarithm
 ///   errors  invalid_option: a temperature that is not above 0, a floor outside (0, 1); else as
 ///           every distillation_loss
-///   source  the divergence of Zhang et al. 2018, Deep mutual learning, arXiv:1706.00384, read from
-///           the student's side
+///   source  the divergence of Zhang et al. 2018, Deep mutual learning, arXiv:1706.00384, from the
+///           student's side
 struct reverse_kl {
-    double temperature = 1.0;  // T: the higher, the more unlikely outputs count
-    double floor = 1e-6;       // what a teacher rules out altogether would count infinitely
+    double temperature = 1.0;  // T; a higher value gives unlikely outputs more weight
+    double floor = 1e-6;       // least q; with q = 0 the loss is infinite
 
     void add(std::span<const float> teacher, std::size_t outputs, double share,
              std::span<float> targets) const;

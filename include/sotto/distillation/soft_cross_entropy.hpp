@@ -7,16 +7,16 @@
 
 namespace sotto {
 
-/// How surprised the student is by the teachers' mean distribution: cross_entropy with a
-/// distribution in place of each label. It is least, the entropy of the targets, where both agree,
-/// and has the gradient of forward_kl.
+/// Cross-entropy against the teachers' mean distribution: cross_entropy with a distribution as each
+/// label. Its minimum is the entropy of the targets, where both agree. Its gradient equals that of
+/// forward_kl.
 ///   math    p = softmax(z / T), q the mean over the teachers of softmax of their logits over T
 ///           loss = T^2 x mean of -sum q log p;  gradient = T (p - q) / rows
 ///   errors  invalid_option: a temperature that is not above 0; else as every distillation_loss
 ///   source  Anil et al. 2018, Large scale distributed neural network training through online
 ///           distillation, arXiv:1804.03235; T^2: Hinton et al. 2015, arXiv:1503.02531
 struct soft_cross_entropy {
-    double temperature = 1.0;  // T: the higher, the more unlikely outputs count
+    double temperature = 1.0;  // T; a higher value gives unlikely outputs more weight
 
     void add(std::span<const float> teacher, std::size_t outputs, double share,
              std::span<float> targets) const;

@@ -7,14 +7,14 @@
 
 namespace sotto::detail {
 
-/// The distribution softmax(z / temperature) of one row of logits. The largest is subtracted first,
-/// so that no exponential overflows.
+/// The distribution softmax(z / temperature) of one row of logits. The largest logit is subtracted
+/// first, so that no exponential overflows.
 class softened {
 public:
     softened(std::span<const float> logits, double temperature);
 
     double log(float logit) const noexcept { return relative(logit) - log_sum_; }
-    /// Rounded as targets are, so that a student and a teacher that say the same have equal bits.
+    /// Rounds to float like the targets, so that an equal student and teacher give equal bits.
     float operator()(float logit) const noexcept;
 
 private:
@@ -28,7 +28,7 @@ private:
 void add_softened(const char* where, std::span<const float> teacher, std::size_t outputs,
                   double temperature, double share, std::span<float> targets);
 
-/// The mean over the rows of of_row(logits, targets, place of the row's first logit).
+/// Returns the mean over the rows of of_row(logits, targets, index of the row's first logit).
 template <class OfRow>
 double mean_over_rows(const char* where, std::span<const float> logits, std::size_t outputs,
                       std::span<const float> targets, OfRow of_row) {
@@ -40,7 +40,7 @@ double mean_over_rows(const char* where, std::span<const float> logits, std::siz
     return rows == 0 ? 0.0 : total / static_cast<double>(rows);
 }
 
-/// What is added to the gradient of each logit is `weight` over the number of rows, times it.
+/// Returns `weight` divided by the number of rows: the factor of each logit's gradient.
 double weight_of_row(std::size_t logits, std::size_t outputs, double weight) noexcept;
 
 }  // namespace sotto::detail

@@ -7,11 +7,10 @@
 
 namespace sotto {
 
-/// How far the student's logits are from the mean of the teachers'. That mean stands for the
-/// geometric mean of their distributions, and asks also for what softmax forgets, a constant in
-/// each row. It pulls the harder the further off the student is, without a bound: with a weight of
-/// 1 and momentum a rate that is good for the labels alone may be too large; 0.1 is a weight to
-/// begin with.
+/// Squared distance between the student's logits and the mean of the teachers' logits. That mean
+/// corresponds to the geometric mean of their distributions. It also fixes the constant in each row
+/// that softmax ignores. The gradient grows without bound with the distance. With weight 1 and
+/// momentum, a learning rate that suits the labels alone may be too large; start with weight 0.1.
 ///   math    loss = mean of |z - mean of the teachers' z|^2;  gradient = 2 (z - mean) / rows
 ///   errors  as every distillation_loss
 ///   source  Ba & Caruana 2014, Do deep nets really need to be deep?, arXiv:1312.6184

@@ -8,9 +8,9 @@
 
 namespace sotto::detail::kernels {
 
-/// What the vector kernels are compiled for, besides the unit's own instruction set. `baseline` is
-/// what every processor of the architecture has: SSE2 on x86-64, NEON on AArch64.
-///   baseline  what the unit is compiled for, at least
+/// The instruction sets that vector kernels are compiled for. `baseline` is at least the set of
+/// every processor of the architecture: SSE2 on x86-64, NEON on AArch64.
+///   baseline  the translation unit's own set, at least
 ///   sse4_2    with popcnt
 ///   avx2      with fma, f16c, bmi, bmi2
 ///   avx512    f, bw, dq and vl
@@ -18,7 +18,7 @@ enum class instruction_set : std::uint8_t { baseline, sse4_2, avx2, avx512 };
 
 inline namespace SOTTO_UNIT {
 
-/// As SOTTO_ISA spells it.
+/// Returns the name as in SOTTO_ISA.
 constexpr std::string_view name_of(instruction_set set) noexcept {
     constexpr std::string_view names[] = {"baseline", "sse4_2", "avx2", "avx512"};
     return names[static_cast<std::size_t>(set)];
@@ -30,10 +30,10 @@ constexpr std::string_view name_of(instruction_set set) noexcept {
 namespace sotto::kernels {
 inline namespace SOTTO_UNIT {
 
-/// The widest set that this processor and its operating system have: name_of(it) is a text. The
-/// environment variable SOTTO_ISA (baseline, sse4_2, avx2, avx512) can only lower it. It is read
-/// once in each unit. Another value, or more than the processor has, changes nothing: a line on
-/// stderr says so, once in a program.
+/// Returns the widest set that this processor and its operating system support; name_of(it) is its
+/// name. The environment variable SOTTO_ISA (baseline, sse4_2, avx2, avx512) can only lower it. It
+/// is read once in each translation unit. An unknown value, or a set that the processor lacks, is
+/// ignored and reported in one line on stderr, once in a program.
 detail::kernels::instruction_set best_instruction_set() noexcept;
 
 }  // namespace SOTTO_UNIT

@@ -15,14 +15,14 @@
 #endif
 
 namespace sotto::detail {
-/// Units choose for themselves; the first that finds SOTTO_ISA wrong says so for all.
+/// Each translation unit reads SOTTO_ISA itself; the first that finds it wrong reports it for all.
 inline std::atomic_flag has_complained_of_sotto_isa;
 }  // namespace sotto::detail
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
 #if defined(SOTTO_DISPATCHES)
-/// AVX2 with all that processors which have it have as well: FMA, F16C, BMI.
+/// True for AVX2 with the features that all such processors have: FMA, F16C, BMI.
 inline bool has_avx2() noexcept {
     unsigned a = 0, b = 0, c = 0, d = 0;
     const bool has_f16c = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
@@ -48,9 +48,9 @@ inline instruction_set processor_instruction_set() noexcept {
 }
 #endif
 
-/// The set that SOTTO_ISA asks for; `found`, the widest there is, where it asks for nothing, for
-/// more or for an unknown name. Of the last two it complains in a line, unless it already has.
-///   shape   asked: null or empty if nothing is asked for
+/// Returns the set named by `asked`, or `found`, the widest available, if it names none, a wider or
+/// an unknown one. Reports the last two in one line, unless one was reported before.
+///   shape   asked: null or empty if unset
 inline sotto::detail::kernels::instruction_set obey_sotto_isa(
     const char* asked, sotto::detail::kernels::instruction_set found, std::FILE* complaints,
     std::atomic_flag& has_complained) noexcept {
@@ -65,7 +65,7 @@ inline sotto::detail::kernels::instruction_set obey_sotto_isa(
         known = true;
     }
     if (has_complained.test_and_set()) return found;
-    // What there is up to each set: on AArch64 and with SOTTO_BASELINE_ONLY the first alone.
+    // Sets available up to each one: on AArch64 and with SOTTO_BASELINE_ONLY only the first.
     constexpr const char* expected[] = {", expected baseline", ", expected baseline or sse4_2",
                                         ", expected baseline, sse4_2 or avx2",
                                         ", expected baseline, sse4_2, avx2 or avx512"};
@@ -75,7 +75,7 @@ inline sotto::detail::kernels::instruction_set obey_sotto_isa(
     constexpr const char* lacking = ", which this build does not have";
 #endif
     const char* const wrong = known ? lacking : expected[static_cast<std::size_t>(found)];
-    // Not `printable`: a unit's own code must not be that of the library's other parts.
+    // Not `printable`: this code is private to the translation unit and must not use shared code.
     char shown[32] = {};
     for (std::size_t i = 0; i + 1 < sizeof shown && asked[i] != '\0'; ++i)
         shown[i] = asked[i] >= ' ' && asked[i] <= '~' ? asked[i] : '?';

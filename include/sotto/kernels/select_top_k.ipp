@@ -17,7 +17,7 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// Selects from parts of up to 2^32 values, and then among what these gave.
+/// Selects from parts of up to 2^32 values, then among their results.
 class wide_top_k_search {
 public:
     void reserve(std::int64_t n, std::int64_t k) {
@@ -146,7 +146,7 @@ SOTTO_DECL selection select_top_k(std::span<const float> values, std::int64_t k,
 SOTTO_DECL selection select_above(std::span<const float> values, float limit,
                                   top_k_scratch& scratch) {
     detail::kernels::check_top_k(values.size(), 0, detail::kernels::narrow_max, "select_above");
-    // By its bits, which -ffast-math does not change.
+    // Compares bits, which -ffast-math does not change.
     const auto bits = std::bit_cast<std::uint32_t>(limit);
     const bool is_minus_zero = bits == (1u << 31);
     if (bits > detail::kernels::infinity_bits && !is_minus_zero) [[unlikely]] {

@@ -11,14 +11,14 @@ namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
 class many_top_k_search;
 
-/// Memory for selections from many tensors of up to 2^32 values each; grows to what the largest
-/// call needed. Results lie in it and last until the next call, also one that throws.
+/// Memory for selections from many tensors of up to 2^32 values each. It grows to the largest call
+/// so far. Results are stored in it and last until the next call, even one that throws.
 class many_top_k_memory {
 public:
     many_top_k_memory();
-    /// Has as much room, and nothing else.
+    /// Allocates the same capacity without contents.
     many_top_k_memory(const many_top_k_memory&);
-    /// Takes the memory over; the other one has none then.
+    /// Takes over the memory and leaves the other one without.
     many_top_k_memory(many_top_k_memory&&) noexcept;
     /// As the constructor.
     many_top_k_memory& operator=(const many_top_k_memory&);
@@ -37,12 +37,12 @@ private:
 namespace sotto::kernels {
 inline namespace SOTTO_UNIT {
 
-/// Memory for selections from many tensors of up to 2^32 values each; grows to what the largest
-/// call needed. Results lie in it and last until the next call, also one that throws.
+/// Memory for selections from many tensors of up to 2^32 values each. It grows to the largest call
+/// so far. Results are stored in it and last until the next call, even one that throws.
 using many_top_k_scratch = detail::kernels::many_top_k_memory;
 
-/// The k[t] entries of largest magnitude of each tensor t, as select_top_k finds them one by one.
-///   shape   tensors and k have one size; the result, one selection a tensor, lives in `scratch`
+/// Returns the k[t] entries of largest magnitude of each tensor t, as select_top_k on each tensor.
+///   shape   tensors and k have one size; the result, one selection per tensor, is in `scratch`
 ///           until the next call
 ///   errors  as select_top_k
 std::span<const selection> select_top_k_of_each(std::span<const std::span<const float>> tensors,
@@ -50,11 +50,11 @@ std::span<const selection> select_top_k_of_each(std::span<const std::span<const 
                                                 many_top_k_scratch& scratch,
                                                 nan_policy nans = nan_policy::refuse);
 
-/// The k entries of largest magnitude of all tensors together, told tensor by tensor; of equal
-/// magnitudes those in the earlier tensor, and there at the lower index.
-///   shape   0 <= k <= the number of all values; the result, one selection a tensor, lives in
+/// Returns the k entries of largest magnitude of all tensors together, grouped by tensor. Of equal
+/// magnitudes it selects those in the earlier tensor, and there those at the lower index.
+///   shape   0 <= k <= the number of all values; the result, one selection per tensor, is in
 ///           `scratch` until the next call
-///   cost    one read of all tensors, as a rule: one sample and one threshold serve them all
+///   cost    usually one read of all tensors: one sample and one threshold serve all of them
 ///   errors  as select_top_k
 std::span<const selection> select_top_k_of_all(std::span<const std::span<const float>> tensors,
                                                std::int64_t k, many_top_k_scratch& scratch,

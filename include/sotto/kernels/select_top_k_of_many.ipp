@@ -18,7 +18,7 @@ namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
 class many_top_k_search {
 public:
-    /// Of each tensor.
+    /// Selects from each tensor.
     std::span<const sotto::kernels::selection> select(
         std::span<const std::span<const float>> tensors, std::span<const std::int64_t> k,
         sotto::kernels::nan_policy nans) {
@@ -42,7 +42,7 @@ public:
         return found_;
     }
 
-    /// Of all tensors together.
+    /// Selects from all tensors together.
     std::span<const sotto::kernels::selection> select(
         std::span<const std::span<const float>> tensors, std::int64_t k,
         sotto::kernels::nan_policy nans) {

@@ -7,17 +7,17 @@
 /// the best one that the processor has.
 namespace sotto::kernels {
 
-/// What a NaN among the values means.
+/// How selections treat NaN values.
 enum class nan_policy : std::uint8_t {
-    refuse,   // an error that says where the first one is
-    largest,  // larger than infinity, and of two NaNs the one with the larger payload
+    refuse,   // throws an error with the place of the first one
+    largest,  // larger than infinity; of two NaNs the larger payload
 };
 
 }  // namespace sotto::kernels
 
 namespace sotto::detail::kernels {
 
-/// Entries of a vector: where they are, ascending, and what they are.
+/// Entries of a vector: their indices, ascending, and their values.
 template <class Index>
 struct basic_selection {
     std::span<const Index> indices;  // ascending
@@ -28,9 +28,9 @@ struct basic_selection {
 
 namespace sotto::kernels {
 
-/// Of a vector of up to 2^32 values.
+/// Entries of a vector of up to 2^32 values.
 using selection = detail::kernels::basic_selection<std::uint32_t>;
-/// Of a vector of up to 2^40 values.
+/// Entries of a vector of up to 2^40 values.
 using wide_selection = detail::kernels::basic_selection<std::uint64_t>;
 
 }  // namespace sotto::kernels

@@ -8,8 +8,8 @@
 
 namespace sotto::detail::kernels {
 
-/// Values at some places of a longer vector. The places are 32-bit numbers, as wherever values are
-/// selected: a tensor has at most 2^32, and a model of more has several.
+/// Values at some places of a longer vector. Places are 32-bit numbers, as in all selections: a
+/// tensor has at most 2^32 values, and a larger model has several tensors.
 struct sparse_values {
     std::span<const std::uint32_t> indices;  // places
     std::span<const float> values;           // one for each
@@ -20,16 +20,16 @@ struct sparse_values {
 namespace sotto::kernels {
 inline namespace SOTTO_UNIT {
 
-/// Adds the messages to a dense vector, one after the other: in the order of ranks, every rank gets
-/// the same bits. An index may come more than once, in one message and in several.
+/// Adds the messages to a dense vector in order. With the order of ranks, every rank gets the same
+/// bits. An index may repeat, within a message and across messages.
 ///   math    sum[i[j]] += x[j]
 ///   shape   no message is in the sum's memory
-///   cost    O(entries): a line of the sum each, where they are far apart
-///   errors  invalid_option, before anything is added: an index that is not below the size, with
-///           the position of the first; unless every message has as many values as indices
+///   cost    O(entries): one line of the sum each if they are far apart
+///   errors  invalid_option, before anything is added: an index that is not below the size, naming
+///           the position of the first; a message with different numbers of values and indices
 void add_sparse(std::span<float> sum, std::span<const detail::kernels::sparse_values> messages);
 
-/// The same for messages in braces, of which there may be none.
+/// The same for messages in braces, possibly none.
 inline void add_sparse(std::span<float> sum,
                        std::initializer_list<detail::kernels::sparse_values> messages) {
     add_sparse(sum, std::span(messages.begin(), messages.size()));

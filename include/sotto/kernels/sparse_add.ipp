@@ -28,7 +28,7 @@ inline void check_indices(const sparse_values& entries, std::size_t message, std
 }
 
 inline void add_entries(const sparse_values& entries, float* sum) noexcept {
-    // Far enough ahead that a few lines are on their way from memory at any time.
+    // Far enough ahead to keep several lines in flight from memory.
     constexpr std::size_t ahead = 32;
     const std::uint32_t* indices = entries.indices.data();
     const float* values = entries.values.data();

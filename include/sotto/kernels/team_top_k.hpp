@@ -15,23 +15,23 @@ class team_top_k_search;
 namespace sotto::kernels {
 inline namespace SOTTO_UNIT {
 
-/// Memory that a team selects in: that of top_k_scratch for each member, and the result's.
+/// Memory for a team's selection: that of top_k_scratch for each member, and for the result.
 class team_top_k_scratch {
 public:
-    /// Without memory: the first call takes it.
+    /// Without memory; the first call allocates it.
     team_top_k_scratch();
-    /// Has as much room, and nothing else.
+    /// Allocates the same capacity without contents.
     team_top_k_scratch(const team_top_k_scratch&);
-    /// Takes the memory over; the other one has none then.
+    /// Takes over the memory and leaves the other one without.
     team_top_k_scratch(team_top_k_scratch&&) noexcept;
     /// As the constructor.
     team_top_k_scratch& operator=(const team_top_k_scratch&);
     /// As the constructor.
     team_top_k_scratch& operator=(team_top_k_scratch&&) noexcept;
-    /// Gives the memory back, and what selections left there.
+    /// Frees the memory; results in it become invalid.
     ~team_top_k_scratch();
 
-    /// Takes what selecting k of n values by so many threads needs.
+    /// Allocates memory for selecting k of n values with this number of threads.
     void reserve(std::int64_t n, std::int64_t k, int threads);
 
 private:
@@ -40,10 +40,10 @@ private:
     std::unique_ptr<detail::kernels::team_top_k_search> search_;
 };
 
-/// The same selection by several threads, which share the values.
-///   shape   as select_top_k; the result lives in `scratch` until the next call
-///   cost    up to 65,536 values as select_top_k; for more each thread reads its part, and the
-///           threads meet four times
+/// The same selection by several threads, which divide the values.
+///   shape   as select_top_k; the result is in `scratch` until the next call
+///   cost    up to 65,536 values as select_top_k; for more, each thread reads its part, and the
+///           threads synchronise four times
 ///   errors  as select_top_k
 selection select_top_k(std::span<const float> values, std::int64_t k, team_top_k_scratch& scratch,
                        thread_team& team, nan_policy nans = nan_policy::refuse);

@@ -23,7 +23,7 @@ namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
 class team_top_k_search {
 public:
-    /// Takes what selecting k of n values by so many threads needs.
+    /// Allocates memory for selecting k of n values with this number of threads.
     void reserve(std::int64_t n, std::int64_t k, int threads) {
         constexpr auto function = "team_top_k_scratch::reserve";
         check_top_k(static_cast<std::size_t>(n), k, narrow_max, function);
@@ -31,7 +31,8 @@ public:
         const auto size = static_cast<std::size_t>(n), wanted = static_cast<std::size_t>(k);
         const auto count = static_cast<std::size_t>(threads);
         if (members_.size() < count) members_ = std::vector<member_state>(count);
-        // The first member's is also for one thread alone: it takes over where a sample misleads.
+        // The first member's memory suffices for a single thread, which takes over if a sample
+        // misleads.
         const std::size_t share = top_k_search::room_for(size / count + 1, wanted);
         for (std::size_t m = 0; m < count; ++m) {
             members_[m].search.reserve(m == 0 ? size : size / count + 1, wanted, false);
@@ -64,12 +65,12 @@ public:
         return {{places_.data(), wanted}, {values_.data(), wanted}};
     }
 
-    // Below, waking threads costs more than they save.
+    // Below this, waking threads costs more than it saves.
     static constexpr std::size_t shared_min = 65536;
 
     struct alignas(64) member_state {
         top_k_search search;
-        uninitialised<float> inside;  // candidates near the last that is chosen
+        uninitialised<float> inside;  // candidates near the smallest selected value
         range_counts counts;
         keep_request request;
         bool nan = false;
@@ -90,7 +91,7 @@ private:
         return {{values_to_select_.data()}, to - from, from};
     }
 
-    /// Each member samples its own part, the first one judges.
+    /// Each member samples its own part; the first one computes the thresholds.
     probable_thresholds estimate(sotto::kernels::thread_team& team) {
         const std::size_t n = values_to_select_.size();
         const std::size_t sampled =
@@ -120,7 +121,7 @@ private:
         return sum;
     }
 
-    /// The last that is chosen among all candidates: members take out those near it.
+    /// Ranks the smallest selected value of all candidates. Members extract those near it.
     ranked_magnitude rank(sotto::kernels::thread_team& team) {
         near_ = range_near(team);
         team.run([&](int m) {
@@ -146,7 +147,7 @@ private:
         return least;
     }
 
-    /// Where a sample of the candidates misled.
+    /// Used if a sample of the candidates misled.
     ranked_magnitude rank_all(sotto::kernels::thread_team& team) {
         const std::size_t count = total(team);
         std::size_t to = 0;
@@ -172,7 +173,7 @@ private:
         return magnitude_ranker::probable_range({sample.data(), sampled}, count, wanted_);
     }
 
-    /// Members write what they keep behind each other.
+    /// Members write their kept candidates one after another.
     bool keep(const ranked_magnitude& least, sotto::kernels::thread_team& team) {
         std::size_t to = 0, ties = wanted_ - least.above;
         for (int m = 0; m < team.size(); ++m) {
@@ -199,7 +200,7 @@ private:
         return nan;
     }
 
-    /// How many candidates of a member are above a magnitude, and how many equal to it.
+    /// Returns the numbers of a member's candidates above a magnitude and equal to it.
     range_counts count_at(int m, std::uint32_t magnitude) {
         const candidates all = member(m).search.everything();
         const bool is_near = near_.lowest <= magnitude && magnitude <= near_.highest;

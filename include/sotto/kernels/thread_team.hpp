@@ -21,13 +21,12 @@ namespace sotto::kernels {
 
 inline namespace SOTTO_UNIT {
 
-/// Threads that work on one thing together, again and again; they wait in between, first awake for
-/// 200 us, so that work that comes in quick succession starts at once. One thread at a time may
-/// give it work.
+/// Threads that work together repeatedly. Between calls they spin for 200 us before they sleep, so
+/// work in quick succession starts at once. Only one thread at a time may call `run`.
 ///   errors  invalid_option unless 1 <= threads <= 1024; io_failure: the system refuses a thread
 class thread_team {
 public:
-    /// So many, with the thread that gives them work.
+    /// Creates a team of `threads` threads, the calling thread included.
     explicit thread_team(int threads) : size_(threads) {
         if (threads < 1 || threads > 1024)
             throw invalid_option("thread_team: threads is " + std::to_string(threads) +
@@ -45,18 +44,18 @@ public:
         }
     }
 
-    /// Ends all threads but that one. In a child of fork() there are no others.
+    /// Ends all other threads. In a child of fork() there are none.
     ~thread_team() {
         if (owner_.is_this()) stop();
     }
     thread_team(const thread_team&) = delete;
     thread_team& operator=(const thread_team&) = delete;
 
-    /// Threads that work, with the one that gives the work.
+    /// Number of threads, the calling thread included.
     int size() const noexcept { return size_; }
 
     /// Calls work(member) for each member from 0 on at the same time, 0 in the calling thread, and
-    /// returns when all are done; throws what one of them threw.
+    /// returns when all are done. Throws an exception of a member.
     template <class Work>
     void run(const Work& work) {
         if (size_ == 1) return work(0);
@@ -95,7 +94,7 @@ private:
         }
     }
 
-    /// Until the value is another one.
+    /// Waits until the value changes.
     template <class Value>
     static void wait(const std::atomic<Value>& value, std::type_identity_t<Value> old) noexcept {
         using clock = std::chrono::steady_clock;
@@ -106,8 +105,8 @@ private:
                 pause();
                 continue;
             }
-            // Where the others share this processor they go on, and the system sees that there are
-            // two to spread over its processors.
+            // Lets other threads on this processor run, and lets the system see two threads that it
+            // can spread over processors.
             std::this_thread::yield();
             if (clock::now() - start > patience) return value.wait(old, std::memory_order_acquire);
         }

@@ -95,12 +95,13 @@ SOTTO_DECL void find_port(placement& place, const sotto::launch::variables& get)
     };
     if (take("SOTTO_PORT")) return;
     if (take("MASTER_PORT")) {
-        // There torchrun's own agent listens; the next one is likely free, else rank 0 says so.
+        // torchrun's own agent listens on that port. The next one is likely free; if not, rank 0
+        // reports it.
         if (get("TORCHELASTIC_USE_AGENT_STORE") == "True")
             place.port = static_cast<std::uint16_t>(place.port < 65535 ? place.port + 1 : 1024);
         return;
     }
-    if (const auto job = get("SLURM_JOB_ID"))  // jobs that share a machine: a port each
+    if (const auto job = get("SLURM_JOB_ID"))  // a separate port for each job on a shared machine
         place.port = static_cast<std::uint16_t>(
             20000 + read_number("SLURM_JOB_ID", *job, 0, std::int64_t{1} << 40) % 20000);
 }
@@ -162,9 +163,9 @@ namespace sotto::launch {
 SOTTO_DECL detail::launch::detection detect(const variables& get) {
     detail::launch::detection found;
     found.place.launcher = "nobody";
-    std::vector<placement> all;  // that differ, the innermost first
+    std::vector<placement> all;  // places that differ, innermost first
     for (const detail::launch::launcher& by : detail::launch::launchers) {
-        // What runs within a job of Slurm inherits its variables, whoever started it.
+        // A process inside a Slurm job inherits its variables, no matter which launcher started it.
         if (!all.empty() && by.name == detail::launch::slurm) break;
         auto told = by.name == detail::launch::slurm ? detail::launch::told_by_slurm(get)
                                                      : detail::launch::told_by(by, get);

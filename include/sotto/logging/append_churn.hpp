@@ -6,11 +6,12 @@
 
 namespace sotto {
 
-/// Adds to the log of a run how much predictions changed from its model to another, for the report
-/// to draw: `append_churn("run.jsonl", "the same with another seed", churn_between(a, b, 10))`.
+/// Appends to the log of a run how much predictions changed from its model to another one. The
+/// report draws it.
+/// `append_churn("run.jsonl", "the same with another seed", churn_between(a, b, 10))`.
 ///   wire    one JSON line: event "churn", to, difference, flips, examples
-///   errors  io_failure, naming the file and the system's reason: there is no such log, or it
-///           cannot be written
+///   errors  io_failure, naming the file and the system's reason: the log does not exist or cannot
+///           be written
 void append_churn(const std::string& log, const std::string& to, const churn& found);
 
 }  // namespace sotto

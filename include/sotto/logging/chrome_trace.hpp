@@ -15,44 +15,45 @@
 
 namespace sotto {
 
-/// Draws when each tensor was computed, compressed, under way and added up: a file in Chrome's
-/// trace format, which chrome://tracing and ui.perfetto.dev open. One process for each rank, with a
-/// row for what its thread does and one for each tensor on the network, so that what overlaps is
-/// seen; where the worker's row is empty, it waits. A single worker has no rows of the network. A
-/// strategy that does not tell tensors apart, such as parameter_server, has the one row, where a
-/// step is load, compute, compress, wait and apply.
+/// Writes a timeline of training steps in Chrome's trace format, for chrome://tracing and
+/// ui.perfetto.dev. Each rank is a process. It has one row for its thread and one row for each
+/// tensor in flight, so overlap is visible. An empty stretch of the thread's row is waiting. A
+/// single worker has no network rows. If a strategy has no times per tensor, such as
+/// parameter_server, the only row shows each step as load, compute, compress, wait and apply.
 ///
-/// Rank r > 0 writes to PATH.rankr. Put together, those of one machine show its ranks side by side,
-/// by one clock: the files one after the other, all but the first without their first line, a "[".
-/// As by `(cat trace.json; tail -qn +2 trace.json.rank*) > all.json`.
+/// Rank r > 0 writes to PATH.rankr. To see the ranks of one machine side by side, by one clock,
+/// concatenate their files. Remove the first line, a "[", of all but the first:
+/// `(cat trace.json; tail -qn +2 trace.json.rank*) > all.json`.
 ///
-/// Given to `fit` again, it goes on counting its steps; a run that is resumed by another process
-/// begins a new trace, and a call of `fit` that an earlier process had completed leaves the old
-/// one. Once training is under way a disk that is full or fails does not end it: steps that cannot
-/// be written are left out. Where the file is removed, renamed or shortened meanwhile, on_failure
-/// is called once, and later steps go to a new file of that name. If steps are missing in the end,
-/// fit_report::incomplete says so.
+/// If the same object is passed to `fit` again, it continues to count its steps. A run that another
+/// process resumes starts a new trace. A call of `fit` that an earlier process had completed leaves
+/// the old trace.
 ///
-/// A device or a FIFO takes the trace, too, as json_lines's. All ranks write to one device.
-///   wire    an array of events without its end, which the format allows: a step that is written
-///           is whole lines
-///   errors  on_begin throws io_failure, naming the file and the system's reason, when it cannot
-///           be opened or written; invalid_option: a first step or a number of steps below 1
+/// A full or failing disk does not end training: steps that cannot be written are skipped. If the
+/// file is removed, renamed or shortened during training, on_failure is called once. Later steps
+/// are then written to a file of that name. fit_report::incomplete reports missing steps.
+///
+/// The path may be a device or a FIFO, as for json_lines. All ranks write to one device.
+///   wire    an array of events without its end, as the format allows; a step is written as whole
+///           lines
+///   errors  on_begin throws io_failure, naming the file and the system's reason, if it cannot open
+///           or write the file; invalid_option: first_step or steps below 1
 class chrome_trace {
 public:
-    /// Which steps are drawn.
+    /// Selects the steps to draw.
     struct options {
-        /// Counted from 1 where the trace begins; the first takes memory, and is not like the
-        /// others.
+        /// First step to draw, counted from 1 where the trace begins. The default skips step 1,
+        /// which allocates memory and is not typical.
         std::int64_t first_step = 2;
-        std::int64_t steps = 10;  // that are drawn
-        /// Called when steps begin to be left out; null: nothing is.
+        std::int64_t steps = 10;  // number of steps to draw
+        /// Called when the trace begins to skip steps; may be null.
         void (*on_failure)(const detail::write_failure&) = detail::complain_of_writing;
     };
 
-    /// Into this file; throws invalid_option: an empty path, or no step to draw from 1 on.
+    /// Writes to `path`; throws invalid_option if the path is empty.
     explicit chrome_trace(const std::string& path) : chrome_trace(path, options{}) {}
-    /// Into this file, as the options say; throws the same.
+    /// Writes to `path`; throws invalid_option if the path is empty, or first_step or steps is
+    /// below 1.
     explicit chrome_trace(const std::string& path, options chosen);
 
     void on_begin(const run_info& info);
@@ -61,7 +62,7 @@ public:
 
     void on_end(const fit_report& report);
 
-    /// Why the file lacks steps that were to be drawn; empty: it has all of them.
+    /// Returns why the file lacks steps; empty if it is complete.
     std::string incomplete() const;
 
 private:
@@ -71,14 +72,14 @@ private:
     static std::int64_t row_of(std::size_t tensor) noexcept;
     static double in_microseconds(double seconds) noexcept { return 1e6 * seconds; }
 
-    /// Before all steps, without its last line's end.
+    /// The lines before all steps, without the last line's end.
     std::string head() const;
 
     void lose(std::int64_t step, const std::error_code& reason);
 
     std::string by_tensors(const step_report& report);
 
-    /// Of a strategy that tells no times of tensors: one thing after the other.
+    /// For a strategy without times per tensor: shows the parts of the step one after another.
     std::string by_parts(const step_report& report) const;
 
     void name_row(std::string& text, std::int64_t row, const std::string& name) const;
@@ -86,7 +87,7 @@ private:
     void put_span(std::string& text, std::int64_t row, const char* what, const std::string& which,
                   double began, double begin, double end) const;
 
-    /// A file that took the place of one that was lost needs a head of its own.
+    /// Writes a step. A file that replaces a lost one gets its own head first.
     std::error_code put(std::int64_t step, std::string text);
 
     static void put(std::string& text, const object& event);
@@ -100,11 +101,11 @@ private:
     int rank_ = 0;
     bool has_network_ = false;
     bool begun_ = false;
-    bool rows_named_ = false;  // those of the network
-    bool is_lost_ = false;     // what had been written
-    bool lacks_head_ = false;  // the file that took its place
-    std::int64_t lacks_ = 0;   // steps
-    std::int64_t steps_ = 0;   // since then
+    bool rows_named_ = false;  // true: the network rows have names
+    bool is_lost_ = false;     // true: part of the trace was lost
+    bool lacks_head_ = false;  // true: the replacement file still needs its head
+    std::int64_t lacks_ = 0;   // number of steps that are missing
+    std::int64_t steps_ = 0;   // steps since the trace began
     std::vector<std::string> names_;
     detail::round_times round_;
 };

@@ -49,7 +49,7 @@ SOTTO_DECL void chrome_trace::on_step(const step_report& report) {
     std::string text =
         report.round.tensor_times.size() == names_.size() ? by_tensors(report) : by_parts(report);
     if (text.empty()) return;
-    text.pop_back();  // the last line's end is the file's to write
+    text.pop_back();  // file_.write adds the last line's end
     const std::error_code reason = put(report.step, std::move(text));
     if (!reason) return complaint_.worked();
     ++lacks_;

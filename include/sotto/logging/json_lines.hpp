@@ -18,100 +18,108 @@
 
 namespace sotto {
 
-/// Writes a run to a file, whose folder is made where there is none, one JSON object a line, each
-/// with its "event" first. Where several models are trained at once, as by codistillation, each has
-/// a file of its own, see path_of_model: run.group-0.jsonl and run.group-1.jsonl for run.jsonl.
-///   run     rank, world_size, epochs left to do, examples of this rank and steps an epoch, step;
-///           options and tensors of the whole run. First
-///           in_step, false where ranks do not wait for each other
-///           simulated_network, its figures, where all seconds and clocks below are simulated
-///           model and model_ranks, where several models are trained: what this rank's is called,
-///           and how many ranks train it
-///           server_memory, the bytes that it takes, where this rank serves others
-///           mixing, where ranks mix with neighbours: ranks, period (in rounds; 0: each is drawn
-///           anew), topology, second_singular_value and p where they are known, degree,
-///           bytes_a_round of a rank where all rounds' are as many, ranks_may_go where all of this
-///           is of those that are there at first, link_count, and links, each [from, to, weight],
-///           none where there are over 16,384
-///   step    step (counted from 1), epoch (passes over the data when it began, with their
-///           fraction), rank_loss (mean over this rank's batch), costs of the step,
-///           began_seconds by the transport's clock where the strategy tells,
-///           tensor_message_bytes; consensus, where ranks mix with neighbours, as consensus_report
-///           has it: rounds, and what was measured of change, estimate, distance, target, critical,
-///           learning_rate and gradient_norm; missed, where the target was; squared_changes and
-///           squared_distances, by tensor: the roots of these over learning_rate times
-///           gradient_norm are distances in steps; taught, where other models teach, as
-///           taught_report has it: teachers, how many were heard, listening_seconds, a part of
-///           compute_seconds, and where any was heard age, weight, distillation_loss and agreement;
-///           standings, of each teacher, heard or not, its group, step of its model, why it is left
-///           out and label_loss, each where there is any, and details where they are other than in
-///           the line before; of this rank's own models model_bytes_sent and models_skipped, since
-///           the run's line, where there are any, and problem, why the last could not be published,
-///           where it is another than in the line before, "" where there is none any more
-///   epoch   epoch (counted from 1), complete (false where `fit` ended inside it), step, loss (mean
-///           over the examples of all ranks, or, where they are not in step, of this one alone),
-///           test_loss, test_accuracy and test_examples where it was evaluated, by what all ranks
-///           hold or this one alone, likewise; own_test_loss and own_test_accuracy where ranks' own
-///           models were, each with least, mean and most over the ranks; costs of the epoch,
-///           peak_memory_bytes of the process so far
-///   round   step, the one of median length of the last nine before its epoch's line; since it
-///           began: ready_, left_, arrived_ and decoded_seconds of every tensor, agreed_ and
-///           ended_seconds of the round; apply_seconds. Where several ranks train
-///           and the strategy tells
-///   server  where this rank serves, after an epoch's line and before the end: rank, version (steps
-///           that it took), and of each worker rank, rounds (gradients that it pushed), dropped (of
-///           them), waited_seconds (between them and their answers), and staleness: gradients that
-///           came so many steps late, from 0 on; lost_rounds, where it had acknowledged some
-///           before it failed and came again without them; dropped_share, of the gradients of all
-///           workers; saves, where it is to save what it holds: folder, written and failed, how
-///           often each, last_step, after which step of it the last was written, and failure, why
-///           the last that failed did
-///   checkpoint   step, path; failure, the reason, where it could not be written
-///   skipped      lines, how many could not be written before this one, and the reason
-///   end     epochs and steps of this `fit`, step, loss and test of the last epoch, stopped_early,
-///           costs of this `fit`, peak_memory_bytes; losses, where ranks went while others trained
-///           on: of each its rank, cause, and lost_rounds, those of this rank that it had
-///           acknowledged as a server and came again without; by gossip step, that it was in
-///           then, seconds, since its `fit` began, and again_step, where it came again. Last
-///   churn   added afterwards, see append_churn
-/// `step` counts those completed over all calls of `fit`. A log that is given to `fit` again
-/// goes on in its file, with a run line; so does that of a run which goes on with an earlier
-/// process's, after `resume` or where servers had its rank's rounds: what a crash left of a last
-/// line is cut off. A call of `fit` that
-/// an earlier process had completed adds nothing. All but the run, round and skipped lines have
-/// seconds_since_start. Costs are this rank's: examples; load_, compute_, compress_, wait_ and
-/// apply_seconds; exchange_seconds, in which something was under way, and hidden_seconds, of
-/// them those with work of its own; dense_bytes (gradients as floats), message_bytes (what they
-/// became, once), bytes_sent and bytes_received (on the wire, every copy counted), study_bytes
-/// (of those sent, to measure distances exactly; where there were any); of several steps,
-/// listening_seconds, the part of compute_seconds in which teachers were heard, where there is any.
-/// What is not a finite number is null.
+/// Writes a run to a file as JSON lines: one object per line, "event" first. Creates the file's
+/// folder if needed. If a job trains several models, as with codistillation, each model has its own
+/// file: run.group-0.jsonl and run.group-1.jsonl for run.jsonl, see path_of_model.
 ///
-/// Once training is under way a disk that is full or fails does not end it: lines that cannot be
-/// written are left out, on_failure is called, and the next line is tried, which says how many.
-/// Where the file is removed, renamed or shortened meanwhile, as by a rotation of logs, on_failure
-/// is called once, and the run goes on in a new file of that name with another run line. If lines
-/// are missing in the end, fit_report::incomplete says so.
+///   run     first line of a call of `fit`: rank, world_size, epochs left to train, examples of
+///           this rank, steps_an_epoch, step. options and tensors are those of the whole run
+///   run.in_step  false if ranks do not wait for each other
+///   run.simulated_network  its parameters, if all seconds and clocks below are simulated
+///   run.model  name of this rank's model, with model_ranks, the number of ranks that train it, if
+///           the job trains several models
+///   run.server_memory  bytes that the server on this rank takes, if there is one
+///   run.mixing  if ranks mix with neighbours: ranks, period (in rounds; 0: random rounds),
+///           topology, degree, link_count and links, each [from, to, weight], empty above 16,384.
+///           second_singular_value and p if known. bytes_a_round of a rank if all rounds have as
+///           many. ranks_may_go if ranks may leave: then all of this describes the initial ranks
+///   step    step (counted from 1), epoch (passes over the data before it, with their fraction),
+///           rank_loss (mean over this rank's batch), costs of the step, tensor_message_bytes.
+///           began_seconds by the transport's clock, if the strategy measures it
+///   step.consensus  if ranks mix with neighbours, as in consensus_report: rounds, and if measured
+///           change, estimate, distance, target, critical, learning_rate and gradient_norm. missed
+///           if the target was missed. squared_changes and squared_distances by tensor: their roots
+///           over learning_rate times gradient_norm are distances in steps
+///   step.taught  if other models teach, as in taught_report: teachers (number used),
+///           listening_seconds (part of compute_seconds). If any was used age, weight,
+///           distillation_loss and agreement
+///   step.taught.standings  one for each teacher, used or not: group, and if present step of its
+///           model, why it is left out, and label_loss. details if they changed since the line
+///           before
+///   step.taught  also, about models that this rank publishes: model_bytes_sent and models_skipped
+///           since the run line, if above 0. problem, why the last model could not be published, if
+///           it changed since the line before; "" once solved
+///   epoch   epoch (counted from 1), complete (false if `fit` ended inside it), step, costs of the
+///           epoch, peak_memory_bytes of the process so far. loss is the mean over the examples of
+///           all ranks or, if not in step, of this rank
+///   epoch   also, after an evaluation: test_loss, test_accuracy and test_examples, of the common
+///           model or, if not in step, of this rank. If the ranks' own models were evaluated
+///           own_test_loss and own_test_accuracy, each with least, mean and most over the ranks
+///   round   the round of median length of the last nine before its epoch's line: step, agreed_ and
+///           ended_seconds of the round, apply_seconds. By tensor ready_, left_, arrived_ and
+///           decoded_seconds. All except apply_seconds count from the start of the round. Only if
+///           several ranks train and the strategy measures these times
+///   server  on a rank that serves, after an epoch's line and before the end: rank, version (steps
+///           that it took), dropped_share of the gradients of all workers
+///   server.workers  each with rank, rounds (gradients that it pushed), dropped, dropped_share,
+///           waited_seconds between pushes and answers, staleness (number of gradients that were 0,
+///           1, ... steps late). lost_rounds if the server failed and restarted without rounds that
+///           it had acknowledged
+///   server.saves  if the server writes checkpoints: folder, written and failed (counts), last_step
+///           (the server's step at the last one written), failure (reason of the last that failed)
+///   checkpoint  step, path, and the reason as failure if it could not be written
+///   skipped  lines (number that could not be written before this one), reason
+///   end     last line of a call of `fit`: epochs and steps of the call, step, loss and test of the
+///           last epoch, stopped_early, costs of the call, peak_memory_bytes
+///   end.losses  if ranks were lost while others continued: rank, cause, and lost_rounds, rounds of
+///           this rank that the lost server had acknowledged and restarted without. With gossip
+///           also step (of this rank at that time), seconds (since its `fit` began), and again_step
+///           if the rank returned
+///   churn   added after the run, see append_churn
 ///
-/// A device or a FIFO takes the lines, too. It is opened without blocking: a FIFO needs a reader
-/// then, and lines are left out where the reader takes none for a second.
+/// `step` counts completed steps over all calls of `fit`. All lines except run, round and skipped
+/// have seconds_since_start. A number that is not finite is null. Costs are this rank's:
+///   examples            number computed
+///   seconds             load_, compute_, compress_, wait_ and apply_seconds
+///   exchange_seconds    time with a transfer in flight
+///   hidden_seconds      the part of exchange_seconds during which the rank had work of its own
+///   listening_seconds   of several steps: the part of compute_seconds for teachers, if above 0
+///   dense_bytes         gradients as floats
+///   message_bytes       encoded gradients, each counted once
+///   bytes_sent, bytes_received   on the wire, every copy counted
+///   study_bytes         the part of bytes_sent that measures distances exactly, if above 0
+///
+/// A log continues in its file, with a new run line, if it is passed to `fit` again. It also
+/// continues if the run continues that of an earlier process: after `resume`, or if servers have
+/// rounds of this rank. A partial last line, left by a crash, is removed. A call of `fit` that an
+/// earlier process had completed adds nothing.
+///
+/// A full or failing disk does not end training. Lines that cannot be written are skipped and
+/// on_failure is called; the next line that can be written reports their number. If the file is
+/// removed, renamed or shortened during training, as by log rotation, on_failure is called once.
+/// The run then continues in a file of that name with another run line. fit_report::incomplete
+/// reports missing lines.
+///
+/// The path may be a device or a FIFO, which is opened without blocking: a FIFO needs a reader
+/// then. Lines are skipped if the reader takes none for a second.
 ///   errors  the constructor and on_begin throw io_failure, naming the file and the system's
-///           reason, when it cannot be opened or written; invalid_option: every_steps below 1
+///           reason, if they cannot open or write the file; invalid_option: every_steps below 1
 class json_lines {
 public:
-    /// What json_lines writes, and who.
+    /// Selects the lines to write and the ranks that write them.
     struct options {
-        std::int64_t every_steps = 1;  // a step's line is left out unless its number is a multiple
-        /// Else the first rank of each model alone; other ranks' files are named PATH.rank1 ...
+        std::int64_t every_steps = 1;  // writes a step's line if its number is a multiple
+        /// True: every rank writes, to PATH, PATH.rank1 and so on. False: the first rank of each
+        /// model.
         bool every_rank = false;
-        bool append = false;  // to what is in the file, also where the run begins anew
-        /// Called when lines begin to be left out; null: nothing is.
+        bool append = false;  // true: append, even if the run starts from step 0
+        /// Called when the log begins to skip lines; may be null.
         void (*on_failure)(const detail::write_failure&) = detail::complain_of_writing;
     };
 
-    /// Into this file; throws invalid_option: an empty path, every_steps below 1.
+    /// Writes to `path`; throws invalid_option if the path is empty.
     explicit json_lines(const std::string& path) : json_lines(path, options{}) {}
-    /// Into this file, as the options say; throws the same.
+    /// Writes to `path`; throws invalid_option if the path is empty or every_steps below 1.
     explicit json_lines(const std::string& path, options chosen);
 
     void on_begin(const run_info& info);
@@ -124,13 +132,13 @@ public:
 
     void on_end(const fit_report& report);
 
-    /// Why the file lacks lines of the run; empty: it has all of them.
+    /// Returns why the file lacks lines of the run; empty if it is complete.
     std::string incomplete() const;
 
 private:
     using object = nlohmann::ordered_json;
 
-    /// The options of a description as an object.
+    /// Returns the options of a description as an object.
     static object fields_of(std::string_view text);
 
     static object line_of(const detail::round_times& round);
@@ -141,8 +149,8 @@ private:
 
     static void add_evaluation(object& line, const std::optional<evaluation>& found);
 
-    /// What cannot be written is left out, and counted. `before`: steps that are in the log already
-    /// or will never be.
+    /// Writes a line, or skips and counts it. `before` is the step of a new run line, if the file
+    /// was lost: the last step that is already logged or never will be.
     void write(const object& line, std::int64_t step, std::optional<std::int64_t> before = {});
     void leave_out(std::int64_t step, const std::error_code& reason);
 
@@ -150,10 +158,10 @@ private:
 
     std::error_code put_behind_skipped(const object& line);
 
-    /// The file that was only tried out: that of no model.
+    /// Removes the file that the constructor created: with several models none uses its plain name.
     void leave_to_nobody() const noexcept;
 
-    /// A file that was renamed is complete under its new name.
+    /// Describes the loss of the file. A renamed file is complete under its new name.
     std::string what_happened(const std::error_code& reason) const;
     std::string said(const char* what, const std::error_code& reason) const;
     [[noreturn]] void fail(const char* what, const std::error_code& reason) const;
@@ -163,16 +171,16 @@ private:
     detail::complaint complaint_;
     detail::recent_rounds recent_;
     detail::taught_writer taught_;
-    bool was_there_ = false;  // the file, before this object
+    bool was_there_ = false;  // true: the file existed before this object
     bool writes_ = false;
     bool begun_ = false;
-    bool is_lost_ = false;                // what had been written
-    bool lacks_run_line_ = false;         // the file that took the place of one that was lost
-    std::shared_ptr<object> first_line_;  // of this `fit`; never null
+    bool is_lost_ = false;                // true: part of the log was lost
+    bool lacks_run_line_ = false;         // true: the replacement file still needs a run line
+    std::shared_ptr<object> first_line_;  // run line of this `fit`; never null
     std::int64_t last_step_ = 0;
-    std::int64_t skipped_ = 0;  // lines since the last one that was written
+    std::int64_t skipped_ = 0;  // number of lines since the last one written
     std::string skipped_because_;
-    std::int64_t lacks_ = 0;  // lines of the whole run
+    std::int64_t lacks_ = 0;  // number of lines missing in the whole run
 };
 
 }  // namespace sotto

@@ -32,7 +32,7 @@ SOTTO_DECL json_lines::json_lines(const std::string& path, options chosen)
     require_option("json_lines", "every_steps", chosen.every_steps, detail::allowed::at_least(1));
     std::error_code ignored;
     was_there_ = std::filesystem::exists(file_.path(), ignored);
-    // Now, not after the data were read: can it be written?
+    // Fails early: before the program reads its data.
     if (const std::error_code reason = file_.try_out()) fail("opened for writing", reason);
 }
 

@@ -10,22 +10,22 @@ namespace sotto::detail {
 
 rank_total total_of(const run_log& log);
 
-/// How many ranks did a step: by their own logs, where one is missing by what servers told, and
-/// without any by the options.
+/// Returns the number of ranks that did a step, from their own logs. Servers' reports replace
+/// missing logs, and the options replace both.
 int ranks_that_trained(std::span<const run_log> logs, const run_log& run);
 
 }  // namespace sotto::detail
 
 namespace sotto {
 
-/// One run, of what each of its ranks logged: that of the first rank that trained, or of the first
-/// if none did, with what all servers told, when the others did what and what it cost each. Its
-/// examples are those of all logs; ranks of which there is none count as the mean of the others.
+/// Merges the logs of a run's ranks into one run: that of the first rank that trained, or of the
+/// first rank if none did. It adds the reports of all servers, and the timelines and costs of the
+/// other ranks. Examples are the sum over all logs; a rank without a log counts as the mean of the
+/// others.
 run_log merge_rank_logs(std::vector<run_log> ranks);
 
-/// The same from files: PATH, and PATH.rank1 and so on, as json_lines names those of other ranks;
-/// of these as many as there are.
-///   errors  see read_json_lines
+/// The same from files: PATH and as many of PATH.rank1, PATH.rank2, ... as exist.
+///   errors  those of read_json_lines
 run_log read_json_lines_of_ranks(const std::string& path);
 
 }  // namespace sotto

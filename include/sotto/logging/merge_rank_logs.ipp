@@ -20,7 +20,7 @@ SOTTO_DECL rank_total total_of(const run_log& log) {
 }
 
 SOTTO_DECL int ranks_that_trained(std::span<const run_log> logs, const run_log& run) {
-    if (!run.about.model.empty()) return run.about.ranks();  // all do, and the others are not its
+    if (!run.about.model.empty()) return run.about.ranks();  // every rank of the model trains
     std::vector<bool> trained(static_cast<std::size_t>(run.about.world_size), run.servers.empty());
     const auto set = [&](int rank, bool value) {
         if (rank >= 0 && rank < run.about.world_size)
@@ -67,13 +67,13 @@ SOTTO_DECL run_log merge_rank_logs(std::vector<run_log> ranks) {
 SOTTO_DECL run_log read_json_lines_of_ranks(const std::string& path) {
     std::vector<run_log> ranks;
     ranks.push_back(read_json_lines(path));
-    // A rank that came again in the middle has one more, which interrupted the one before it.
+    // The log of a rank that restarted during the run has one more run line, after an interruption.
     const auto fits_of = [](const run_log& log) { return log.fits - log.interruptions; };
     const auto [world, fits] = std::pair{ranks.front().about.world_size, fits_of(ranks.front())};
     std::string name = ranks.front().name;
     for (int rank = 1; rank < world; ++rank) {
         auto other = read_json_lines_if_there(path_of_rank(path, rank));
-        // One that a larger or an earlier run has left is not of this one.
+        // Skips the log of an earlier run or of a run with more ranks.
         if (other && other->about.rank == rank && other->about.world_size == world &&
             fits_of(*other) == fits)
             ranks.push_back(*std::move(other));

@@ -14,19 +14,21 @@
 
 namespace sotto {
 
-/// Shows how rank 0 is doing. On a terminal: one line for the epoch under way, redrawn at most ten
-/// times a second and never wider than the terminal, and one line for every epoch report, which
-/// stays. Where the output is not a
-/// terminal: no line is redrawn, the lines for epochs are written. A run that was resumed says
-/// first where it goes on. Where rank 0 serves others, it says in the beginning what memory that
-/// takes, and whether a server that fails forgets, and in the end how late their gradients came,
-/// what was saved and which ranks went; of gossip, in how many steps its controller could not get
-/// ranks as close as it was to; where it does nothing else, the first rank that trains shows how it
-/// is doing in its place. Where other models teach its own, it says when one of them is heard or
-/// left out, and when its own cannot be published for them or can again, of many changes the
-/// first, and in the end what became of each. Where times are
-/// simulated, losses a worker's own, or several models trained, it says so. Other ranks write
-/// nothing.
+/// Shows progress on rank 0; other ranks write nothing. On a terminal the current epoch has one
+/// line, redrawn at most ten times a second and at most as wide as the terminal. Each epoch report
+/// adds a line. If the output is not a terminal, only the lines of epochs are written. A resumed
+/// run first shows the step after which it continues.
+///
+/// It also shows:
+///   servers  on a rank that serves the memory that the server takes, and whether a failed server
+///           loses its state; at the end staleness of gradients, saved checkpoints and lost ranks.
+///           If rank 0 only serves, the first rank that trains shows its progress
+///   gossip  at the end the number of steps in which the controller missed its target distance
+///   teachers  when a teacher becomes used or left out, and when publishing this rank's model fails
+///           or works again, each for the first of many changes; at the end a summary of each
+///           teacher
+///   remarks  that times are simulated, losses are one worker's own, or the job trains several
+///           models
 class progress_bar {
 public:
     /// Writes to this file, which stays open.
@@ -40,7 +42,7 @@ public:
 
     void on_end(const fit_report& report);
 
-    /// Why the output lacks something; empty: it has all that was shown.
+    /// Returns why the output is incomplete; empty if it is complete.
     std::string incomplete() const;
 
 private:
@@ -48,8 +50,8 @@ private:
 
     void print(std::string_view line) const noexcept { detail::print_line(out_, line); }
 
-    /// As wide as the terminal is now, but for its last column: a terminal goes on in the next row
-    /// after that, and what is redrawn would begin there.
+    /// Uses the terminal's current width minus its last column: after that column a terminal
+    /// continues in the next row, and the redrawn line would begin there.
     void redraw(double done);
 
     void add_teachers(const step_report& report);
@@ -58,13 +60,13 @@ private:
 
     void tell_of_resuming(const run_info& info) const;
 
-    /// Right-aligned in so many columns.
+    /// Right-aligned in `columns` columns.
     void add_fixed(double value, int places, std::size_t columns);
 
-    /// Four places, or as many digits where it has run away.
+    /// Four decimal places, or four digits if the loss diverged.
     void add_loss(double value);
 
-    /// What messages are of gradients: as many times less, or more.
+    /// Returns the size of messages relative to gradients, as a ratio below or above 1.
     static std::string beside_gradient(const round_report& total);
 
     void add_bytes(std::int64_t count);
@@ -74,18 +76,18 @@ private:
     std::FILE* out_;
     bool shown_ = false;
     bool live_ = false;
-    const char* simulated_ = "";  // what is said beside times
+    const char* simulated_ = "";  // text after each time
     int workers_ = 1;
-    bool bounded_ = false;  // whether the number of epochs is
+    bool bounded_ = false;  // true: the number of epochs is bounded
     std::int64_t epochs_ = 0;
     std::int64_t before_ = 0;  // steps of earlier calls of fit
-    double steps_ = 0.0;       // expected of this one
+    double steps_ = 0.0;       // expected steps of this call
     double next_ = 0.0;
-    std::int64_t aimed_ = 0, missed_ = 0;  // steps with a target for mixing, and without success
-    std::int64_t rest_after_ = 0;   // the epoch under way was begun by an earlier process; or 0
-    detail::taught_record taught_;  // in this call of fit
+    std::int64_t aimed_ = 0, missed_ = 0;  // steps with a target for mixing; number that missed it
+    std::int64_t rest_after_ = 0;          // steps before a resumed partial epoch; or 0
+    detail::taught_record taught_;         // teachers in this call of fit
     int changes_told_ = 0;
-    detail::measured_mean agreement_;  // with teachers, in this epoch
+    detail::measured_mean agreement_;  // agreement with teachers in this epoch
     std::string line_, drawn_;
 };
 

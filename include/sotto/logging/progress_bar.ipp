@@ -36,7 +36,7 @@ SOTTO_DECL void progress_bar::on_begin(const run_info& info) {
     next_ = 0.0;
     aimed_ = missed_ = 0;
     rest_after_ = info.resumed && info.rounds_before > 0 ? info.steps_before : 0;
-    line_.reserve(256);  // a step redraws without taking memory
+    line_.reserve(256);  // on_step must not allocate
     drawn_.reserve(256);
     if (shown_ && info.resumed) tell_of_resuming(info);
     if (shown_ && info.steps_at_servers > 0)
@@ -99,7 +99,7 @@ SOTTO_DECL void progress_bar::on_epoch(const epoch_report& report) {
     if (report.evaluated) {
         line_ += "  test loss ";
         add_loss(report.evaluated->loss);
-        if (detail::is_finite(report.evaluated->accuracy))  // else there were no labels
+        if (detail::is_finite(report.evaluated->accuracy))  // NaN without labels
             line_ +=
                 "  accuracy " + detail::fixed_text(100.0 * report.evaluated->accuracy, 2) + " %";
         if (const auto& own = report.evaluated->own; own && detail::is_finite(own->accuracy.mean))
@@ -114,7 +114,7 @@ SOTTO_DECL void progress_bar::on_epoch(const epoch_report& report) {
     add_bytes(report.total.bytes_sent);
     line_ += " (" + beside_gradient(report.total) + ")  " + detail::fixed_text(report.seconds, 1) +
              " s" + simulated_;
-    if (rest_after_ > 0)  // loss alone is of all of it
+    if (rest_after_ > 0)  // costs cover only the rest of the epoch, loss all of it
         line_ += ", after step " + std::to_string(rest_after_);
     rest_after_ = 0;
     print(line_);

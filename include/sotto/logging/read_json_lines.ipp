@@ -34,7 +34,7 @@ SOTTO_DECL std::optional<run_log> read_lines(const std::string& path, std::FILE*
             line.clear();
         }
         line.append(rest);
-        if (line.size() > json_lines_reader::line_bytes_max) reader.line(line);  // refuses it
+        if (line.size() > json_lines_reader::line_bytes_max) reader.line(line);  // throws
     }
     if (std::ferror(file) != 0)
         throw io_failure("read_json_lines: '" + path +
@@ -92,7 +92,7 @@ SOTTO_DECL std::vector<run_log> read_json_lines(std::span<const std::string> pat
                 if (j != i && named(j, folders) == named(i, folders)) return true;
             return false;
         };
-        std::size_t folders = 0;  // all of them, where one file is given twice
+        std::size_t folders = 0;  // all folders, if the same file occurs twice
         while (is_shared(folders) && named(i, folders + 1) != named(i, folders)) ++folders;
         runs[i].name = named(i, folders);
     }

@@ -70,7 +70,7 @@ SOTTO_DECL void run_log::begin(start known) {
     if (not_finite_from > known.steps_before) not_finite_from = 0;
     const std::vector<detail::run_tensor> before = std::exchange(about, std::move(known)).tensors;
     tensor_sums_.assign(about.tensors.size(), 0.0);
-    tensor_epoch_ = -1.0;  // the next step's begins anew
+    tensor_epoch_ = -1.0;  // the next step begins a new mean
     consensus.begin(about.tensors.size());
     keep_bytes_of(before);
     timeline.begin(about.rank);
@@ -78,8 +78,8 @@ SOTTO_DECL void run_log::begin(start known) {
     for (const auto& [option, value] : about.options) serving_.read(option, value);
     begun_ = seconds;
     before_ = total;
-    pending_ = {};                                // paid for, though no epoch tells of it
-    if (about.steps_before < last_step) ++part_;  // taken up again at an earlier state
+    pending_ = {};  // no epoch reports these steps, but they were paid for
+    if (about.steps_before < last_step) ++part_;  // the run continues from an earlier state
     last_step = epoch_from_ = about.steps_before;
     ended = stopped_early = told_ = has_hole_ = false;
     ++fits;
@@ -87,7 +87,7 @@ SOTTO_DECL void run_log::begin(start known) {
 
 SOTTO_DECL void run_log::add(step s) {
     complete(s.costs);
-    // A log may leave steps out: one that is there stands for those before it.
+    // A log may skip steps: each logged step also represents the skipped ones before it.
     const std::int64_t stands_for = std::max<std::int64_t>(s.number - last_step, 1);
     const auto times = static_cast<double>(stands_for);
     seconds = begun_ + s.seconds;
@@ -118,8 +118,8 @@ SOTTO_DECL void run_log::add(step s) {
 
 SOTTO_DECL void run_log::add(finished_epoch e) {
     complete(e.costs);
-    // The epoch's own sum replaces what its steps, some perhaps left out, added up to; but not
-    // where the line of an epoch before it is missing, of which there are steps, too.
+    // The epoch's own sum replaces the sum of its steps, because the log may skip some. If the line
+    // of an earlier epoch is missing, pending_ covers that epoch too and stays.
     const bool of_several = std::exchange(has_hole_, false) && pending_.examples > e.costs.examples;
     if (!of_several) {
         total.add(pending_, -1.0);
@@ -127,7 +127,7 @@ SOTTO_DECL void run_log::add(finished_epoch e) {
     }
     pending_ = {};
     if (!std::exchange(told_, false)) judge(e.loss, e.step);
-    if (e.step > last_step) {  // steps that no line told of
+    if (e.step > last_step) {  // steps without a line
         steps += e.step - last_step;
         last_step = e.step;
     }
@@ -149,8 +149,8 @@ SOTTO_DECL void run_log::end(double seconds_since_begin, bool early,
                             &detail::run_costs::bytes_received})
         total.*size = (std::max)(total.*size, before_.*size + whole.*size);
     if (!evaluated) return;
-    // Most often the last epoch's own. Where training was stopped, or had nothing left to do,
-    // the model was measured after its report.
+    // Usually the last epoch has this evaluation. If training stopped early or had nothing left to
+    // do, the evaluation follows the epoch's report.
     if (epochs.empty() || epochs.back().step != last_step)
         epochs.push_back({.epoch = epochs.empty() ? 0 : epochs.back().epoch,
                           .step = last_step,
@@ -238,7 +238,7 @@ SOTTO_DECL void run_log::append(const detail::run_point& point) {
     }
     if (points.size() == points_max) {
         halve(false);
-        // Taken up again after every single step, a run has no neighbours of one part.
+        // If every point has its own part, neighbours differ and the first pass merges nothing.
         if (points.size() == points_max) halve(true);
         stride_ *= 2;
     }

@@ -8,18 +8,18 @@
 
 namespace sotto {
 
-/// Keeps a run as data while it goes on: what read_json_lines would read from the same run's log.
-/// Every rank records its own. Given to `fit` again, it goes on.
-///   cost    on_step allocates nothing, but where teachers come or go; see run_log
+/// Records a run as data: the result equals what read_json_lines returns for the run's log. Every
+/// rank records its own run. If passed to `fit` again, it continues.
+///   cost    on_step allocates nothing, except when teachers join or leave; see run_log
 class run_recorder {
 public:
-    /// Of a run of this name.
+    /// `name` is the run's name.
     explicit run_recorder(std::string name = "this run") { log_.name = std::move(name); }
 
-    /// Goes on with what an earlier process did of the run.
+    /// Continues the run of an earlier process.
     run_recorder(std::string name, run_log earlier);
 
-    /// What is known of the run so far.
+    /// Returns the run so far.
     const run_log& log() const noexcept { return log_; }
 
     void on_begin(const run_info& info);

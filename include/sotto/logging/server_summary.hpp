@@ -9,7 +9,7 @@
 
 namespace sotto::detail {
 
-/// The parts of what a server takes that are not nothing, in words for people, with their sizes.
+/// Returns the nonzero parts of a server's memory as text, with their sizes.
 inline std::string parts_of(const server_memory& memory, auto&& size) {
     std::string parts;
     const auto add = [&](std::int64_t part, const char* what) {
@@ -24,25 +24,25 @@ inline std::string parts_of(const server_memory& memory, auto&& size) {
     return parts;
 }
 
-/// What a server will take, in a line for people.
+/// Returns a server's memory as one line of text.
 std::string summary_of(const server_memory& memory);
 
-/// "1 round", "2 rounds".
+/// Returns "1 round" or "2 rounds".
 std::string counted_rounds(std::int64_t count);
 
-/// A rank that went, and what became of it.
+/// Describes the loss of a rank and what followed.
 std::string summary_of(const rank_loss& loss);
 
-/// What became of a server's checkpoints, in a line for people.
+/// Returns the results of a server's checkpoints as one line of text.
 std::string summary_of(const server_saves& saves);
 
 }  // namespace sotto::detail
 
 namespace sotto {
 
-/// What a server has seen: a line for each worker, of many the first ones. A worker is held back
-/// between its push and the answer; what it waits itself, for the network too, is in its own log.
-/// `beside_times`: what is said after each time, such as that it is simulated.
+/// Returns a server's report as text, with a line for each of the first workers. "Held back" is the
+/// time between a worker's push and the answer; a worker's own waiting time, including the network,
+/// is in its own log. `beside_times` follows each time, such as " (simulated)".
 std::string summary_of(const server_report& server, const char* beside_times = "");
 
 }  // namespace sotto

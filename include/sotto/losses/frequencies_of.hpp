@@ -9,7 +9,7 @@
 
 namespace sotto::detail {
 
-/// Counts labels, in any number of parts.
+/// Counts labels, added in any number of calls.
 class label_counts {
 public:
     explicit label_counts(std::int64_t outputs);
@@ -23,7 +23,7 @@ private:
     std::int64_t total_ = 0;
 };
 
-/// A data set whose batches show labels.
+/// A data set whose batches have labels.
 template <class D>
 concept labelled_data = requires(const D& data, std::span<const std::int64_t> indices,
                                  typename D::batch_type& batch) {
@@ -36,13 +36,14 @@ concept labelled_data = requires(const D& data, std::span<const std::int64_t> in
 
 namespace sotto {
 
-/// How often each output is the label: what smoothed_cross_entropy smooths towards.
-///   math    f[j] = labels that are j / labels
-///   errors  invalid_option: no outputs, no labels, a label outside 0..outputs-1, naming its place
+/// Returns the frequency of each output among the labels, for smoothed_cross_entropy.
+///   math    f[j] = number of labels equal to j / number of labels
+///   errors  invalid_option: no outputs; no labels; a label outside 0..outputs-1, naming its
+///           position
 std::vector<double> frequencies_of(std::span<const std::int32_t> labels, std::int64_t outputs);
 
-/// Of the labels of a data set, of a sequence at each of its positions.
-///   cost    all of it is read once, in batches
+/// Returns the frequencies in a data set. A sequence counts with the labels of all its positions.
+///   cost    reads the whole data set once, in batches
 template <detail::labelled_data Data>
 std::vector<double> frequencies_of(const Data& data, std::int64_t outputs) {
     constexpr std::int64_t batch_size = 256;

@@ -9,13 +9,13 @@
 
 namespace sotto {
 
-/// How far a model's outputs are from the labels, and where they should move.
+/// A loss of a model's logits and labels, and its gradient with respect to the logits.
 ///   value(logits, labels) -> double                the mean over the examples; 0 for no examples
 ///   gradient(logits, labels, out) -> double        the same, and writes d mean / d logits to `out`
 ///   shape   logits and out: examples x outputs, row-major;  labels: one per example, in
 ///           0..outputs-1
-///   errors  both throw invalid_option: options that cannot work (even when there are no examples),
-///           spans whose sizes do not fit, a label outside 0..outputs-1
+///   errors  both throw invalid_option: invalid options (even without examples), spans of the wrong
+///           size, a label outside 0..outputs-1
 template <class L>
 concept loss = std::copy_constructible<L> &&
     requires(const L& options, std::span<const float> logits, std::span<const std::int32_t> labels,
@@ -28,7 +28,7 @@ concept loss = std::copy_constructible<L> &&
 
 namespace sotto::detail {
 
-/// Outputs per example, after every size and label has been checked.
+/// Checks all sizes and labels and returns the number of outputs per example.
 std::size_t checked_outputs(const char* where, std::span<const float> logits,
                             std::span<const std::int32_t> labels);
 

@@ -59,7 +59,7 @@ SOTTO_DECL double smoothed_cross_entropy::wanted(std::span<const float> row, std
                                                  float top) const {
     double sum = (1.0 - smoothing) * (row[label] - top);
     if (smoothing > 0.0) {
-        double all = 0.0;  // an output that never occurs counts for nothing, however small
+        double all = 0.0;  // skips frequency 0: 0 * -infinity is NaN
         for (std::size_t j = 0; j < row.size(); ++j)
             if (towards[j] > 0.0) all += towards[j] * (row[j] - top);
         sum += smoothing * all;

@@ -8,7 +8,7 @@
 
 namespace sotto {
 
-/// Half the squared distance of the outputs from the label's one-hot vector.
+/// Half the squared distance between the outputs and the label's one-hot vector.
 ///   math    loss = mean of 1/2 sum (z - onehot(y))^2;   gradient (z - onehot(y)) / examples
 ///   errors  as every loss
 struct squared_error {

@@ -27,26 +27,26 @@ inline auto character_lstm_layers(std::int64_t vocabulary, std::int64_t width, s
 
 namespace sotto::models {
 
-/// A language model that reads characters and says at each which one comes next:
+/// A language model that predicts the next character at each position:
 /// `character_lstm model{65, {.length = 100}}`.
-///   shape   an example: `length` characters' numbers as floats, and as many labels: the characters
-///           after them.  embedding, lstm, dense: 1,083,969 parameters for 65 characters and the
-///           default
-///   errors  invalid_option: a count below 1; a character that is not in the vocabulary
+///   shape   an example: the numbers of `length` characters as floats, and as many labels: the next
+///           characters.  embedding, lstm, dense: 1,083,969 parameters for 65 characters and the
+///           default options
+///   errors  invalid_option: a count below 1; a character outside the vocabulary
 ///   source  Graves 2013, Generating sequences with recurrent neural networks, arXiv:1308.0850
 template <class Loss = cross_entropy>
 class character_lstm
     : public sequential<decltype(detail::models::character_lstm_layers(1, 1, 1, 1)), Loss> {
 public:
-    /// How large a character_lstm is, and what it reads at a time.
+    /// Sizes of a character_lstm and of its examples.
     struct options {
-        std::int64_t width = 256;   // of a character's vector
-        std::int64_t hidden = 256;  // of each layer's state
-        std::int64_t layers = 2;    // of LSTM, one on top of the other
+        std::int64_t width = 256;   // of the vector of a character
+        std::int64_t hidden = 256;  // of the state of each layer
+        std::int64_t layers = 2;    // number of stacked LSTM layers
         std::int64_t length = 64;   // characters of an example
     };
 
-    /// For a vocabulary of so many characters.
+    /// Creates a model for `vocabulary` different characters.
     explicit character_lstm(std::int64_t vocabulary, options chosen = {}, Loss criterion = {})
         : sequential<decltype(detail::models::character_lstm_layers(1, 1, 1, 1)), Loss>(
               {chosen.length, 1, 1},

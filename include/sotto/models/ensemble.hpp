@@ -22,33 +22,34 @@
 
 namespace sotto::detail {
 
-/// One training of a model: what it learnt, and what it keeps besides (running statistics).
+/// One training of a model: its parameters, and its buffers such as running statistics.
 struct ensemble_member {
-    std::vector<float> parameters{};  // as the model's layout has them
-    std::vector<float> buffers{};     // as its buffer_layout has them; none of a model without
+    std::vector<float> parameters{};  // in the order of the model's layout
+    std::vector<float> buffers{};     // in the order of its buffer_layout; may be empty
 };
 
-/// How good an ensemble is on some labels.
+/// Scores of an ensemble on a set of labels.
 struct ensemble_scores {
-    double log_loss = 0.0;    // mean of -log of what it gives to the labels
-    double accuracy = 0.0;    // the part of the labels that are likeliest to it; NaN without labels
-    std::int64_t labels = 0;  // that were asked about
+    double log_loss = 0.0;    // mean of -log of the probability of the label
+    double accuracy = 0.0;    // part of the labels with the largest probability; NaN without labels
+    std::int64_t labels = 0;  // number of labels evaluated
 };
 
 }  // namespace sotto::detail
 
 namespace sotto {
 
-/// Several trainings of one model, asked together: `ensemble both{model, {{a, {}}, {b, {}}}}`.
-///   math    p = 1/n sum of softmax(logits of member k): the mean of probabilities, so that its
-///           log-loss is at most the mean of its members'
+/// Averages the predictions of several trainings of one model:
+/// `ensemble both{model, {{a, {}}, {b, {}}}}`. It refers to the model, which must outlive it and
+/// may be used between calls.
+///   math    p = 1/n sum of softmax(logits of member k): the mean of probabilities, so its log-loss
+///           is at most the mean of the members' log-losses
 ///   shape   labels x outputs(), row-major: a sequence has a distribution at each of its positions
-///   cost    a pass forward a member, as in evaluation: without dropout, with its own running
-///           statistics. Memory of the members, and of the predictions of a batch; no allocation
-///           once the largest was seen
-///   errors  invalid_option: no members, or one that does not fit the model; whatever the model's
-///           predict refuses; labels that are no outputs, where they are asked for
-/// It refers to the model, which must outlive it and may be used meanwhile.
+///   cost    one forward pass per member, as in evaluation: without dropout, with the member's own
+///           running statistics. Memory for the members and the predictions of a batch; no
+///           allocation after the largest batch
+///   errors  invalid_option: no members, or a member that does not fit the model; errors of the
+///           model's predict; labels outside the outputs, in calls that use labels
 template <class Model>
 class ensemble {
     static_assert(predictor<Model>,
@@ -58,7 +59,7 @@ class ensemble {
 public:
     using batch_type = typename Model::batch_type;
 
-    /// Takes the members; the model lends what computes.
+    /// Takes the members; the model computes for all of them.
     ensemble(Model& model, std::vector<detail::ensemble_member> members)
         : model_(model), members_(std::move(members)) {
         if (members_.empty())
@@ -72,18 +73,18 @@ public:
         }
     }
 
-    /// How many members there are.
+    /// Number of members.
     std::int64_t size() const noexcept { return static_cast<std::int64_t>(members_.size()); }
     std::int64_t outputs() const { return model_.outputs(); }
 
-    /// Probabilities; valid until the next call.
+    /// Returns probabilities, valid until the next call.
     std::span<const float> predict(const batch_type& batch) {
         begin(batch);
         for (const detail::ensemble_member& member : members_) ask(member, batch, [](auto&&...) {});
         return mean_;
     }
 
-    /// The same for a whole data set, in its order: what churn_between compares.
+    /// Returns the probabilities for a whole data set, in its order, as churn_between expects.
     template <dataset Data>
     std::vector<float> predict(const Data& data, std::int64_t batch_size = 256) {
         std::vector<float> all;
@@ -94,14 +95,14 @@ public:
         return all;
     }
 
-    /// How good it is on the labels of a batch.
+    /// Returns the scores on the labels of a batch.
     detail::ensemble_scores evaluate(const batch_type& batch) {
         sums total;
         add(total, batch);
         return total.mean();
     }
 
-    /// How good it is on the labels of a whole data set, read so many examples at a time.
+    /// Returns the scores on the labels of a whole data set, read in batches of `batch_size`.
     template <dataset Data>
     detail::ensemble_scores evaluate(const Data& data, std::int64_t batch_size = 256) {
         sums total;
@@ -135,8 +136,8 @@ private:
         mean_.assign(batch.labels().size() * static_cast<std::size_t>(outputs()), 0.0f);
     }
 
-    /// Adds what a member says to the mean; sees(row, logits, p) of each row, p being the
-    /// distribution of these logits.
+    /// Adds a member's predictions to the mean. Calls sees(row, logits, p) for each row; p is the
+    /// distribution of its logits.
     template <class Sees>
     void ask(const detail::ensemble_member& member, const batch_type& batch, Sees sees) {
         const auto logits = detail::predict_with(model_, member.parameters, member.buffers, batch);
@@ -151,14 +152,14 @@ private:
         }
     }
 
-    /// log(exp a + exp b).
+    /// Returns log(exp a + exp b).
     static double log_sum(double a, double b) noexcept {
         if (a < b) std::swap(a, b);
         return detail::is_infinite(b) ? a : a + std::log1p(std::exp(b - a));
     }
 
-    /// Logarithms are summed as such: a label that is as good as impossible has a loss all the
-    /// same, not an infinite one.
+    /// Sums logarithms, so that a label of tiny probability has a large loss and not an infinite
+    /// one.
     void add(sums& total, const batch_type& batch) {
         begin(batch);
         const std::span<const std::int32_t> labels = batch.labels();
@@ -197,8 +198,8 @@ private:
     Model& model_;
     std::vector<detail::ensemble_member> members_;
     std::vector<float> mean_;   // probabilities of the last batch
-    std::vector<double> logs_;  // of those of its labels, summed over members
-    batch_type batch_;          // of a data set
+    std::vector<double> logs_;  // of its labels, summed over members
+    batch_type batch_;          // batch of a data set
 };
 
 }  // namespace sotto

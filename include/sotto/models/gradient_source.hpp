@@ -16,32 +16,35 @@ struct ready_probe {
 
 namespace sotto {
 
-/// Where gradients come from. It holds no parameters: it is handed a span and computes the gradient
-/// there, so that strategies may ask for it at any point (an average, a teacher, the parameters a
-/// worker pulled some time ago).
-///   batch_type                       what one step reads; the data set given to `fit` makes them
+/// A model that computes gradients. It holds no parameters but receives them as a span. A strategy
+/// can thus evaluate it at any point: an average, a teacher, or parameters that a worker pulled
+/// earlier.
+///   batch_type                       input of one step; the data set given to `fit` makes it
 ///   layout()                         names, shapes and places of the parameters: the same on every
 ///                                    rank
-///   initialise(parameters, random)   starting values: the same on every rank for the same stream
+///   initialise(parameters, random)   writes starting values: the same on every rank for the same
+///                                    stream
 ///   gradient(parameters, batch, out, on_ready) -> double
-///       writes the gradient of the batch's mean loss to `out` and returns that loss; calls
-///       on_ready(tensor) once for each tensor as soon as its part of `out` is final (usually last
-///       to first), and touches that part no more. Tensors never announced are taken as final on
-///       return. Allocates nothing once a batch of the largest size was seen.
+///       writes the gradient of the batch's mean loss to `out` and returns that loss. Calls
+///       on_ready(tensor) once for each tensor when its part of `out` is final, usually last to
+///       first, and does not change that part afterwards. Tensors never announced are final on
+///       return. Allocates nothing after a batch of the largest size.
 ///
-/// A model may have more:
-///   reseed(random)                   a stream of its own for the round that begins, split by step
-///                                    and rank: for whatever it draws (dropout)
-///   buffers() -> span<float>         what it keeps besides parameters and does not learn by
-///   buffer_layout() -> layout        gradients (running statistics), the names of it, and back to
-///   reset_buffers()                  its start. Every rank keeps its own; a failed round leaves no
-///                                    trace in it, an evaluation sees the mean over the ranks
-///   describe(field)                  says what it is, field(name, value): ranks compare it, and
-///                                    those who read published models, but for `loss` and
-///                                    `begins_with`
-///   meanwhile(advance)               does what it can while gradients travel: a strategy may call
-///                                    it once all of a round's are on their way. Between pieces of
-///                                    work it calls advance(), by which they go on
+/// Optional:
+///   reseed(random)                   sets the random stream of the next round, split by step and
+///                                    rank, for random layers such as dropout
+///   buffers() -> span<float>         state that is kept but not learned by gradients, such as
+///                                    running statistics
+///   buffer_layout() -> layout        its names
+///   reset_buffers()                  sets it to its starting values. Every rank keeps its own
+///                                    buffers. A failed round does not change them. An evaluation
+///                                    uses the mean over the ranks
+///   describe(field)                  reports the model's configuration by field(name, value).
+///                                    Ranks compare it. Readers of published models compare it
+///                                    except for `loss` and `begins_with`
+///   meanwhile(advance)               does other work while gradients are in flight. A strategy may
+///                                    call it after sending all of a round's gradients. Between
+///                                    pieces of work it calls advance() to progress the transfers
 template <class M>
 concept gradient_source = requires(M& model, const M& fixed, std::span<const float> parameters,
                                    std::span<float> out, random_stream random,
@@ -55,7 +58,7 @@ concept gradient_source = requires(M& model, const M& fixed, std::span<const flo
 }  // namespace sotto
 
 namespace sotto::detail {
-/// Gives a model the time in which gradients travel.
+/// Lets a model work while gradients are in flight.
 template <gradient_source Model, class Advance>
 void use_the_time(Model& model, Advance advance) {
     if constexpr (requires { model.meanwhile(advance); }) model.meanwhile(advance);
@@ -64,8 +67,8 @@ void use_the_time(Model& model, Advance advance) {
 
 namespace sotto {
 
-/// A gradient source that classifies: it shows the logits it computed on the way, and accepts a
-/// gradient with respect to them from elsewhere (a teacher). Batches show their labels.
+/// A gradient source that classifies. It returns its logits and accepts a gradient with respect to
+/// them, for example from a teacher. Its batches have labels().
 ///   outputs()                                         logits for each label
 ///   forward(parameters, batch) -> span<const float>   logits, labels x outputs() row-major, as in
 ///                                                     training; valid until the next call
@@ -87,7 +90,7 @@ concept predictor = gradient_source<M> &&
 
 namespace sotto::detail {
 
-/// A gradient source with buffers: see gradient_source.
+/// A gradient source with buffers, see gradient_source.
 template <class M>
 concept with_buffers = requires(M& model, const M& fixed) {
     { model.buffers() } -> std::convertible_to<std::span<float>>;

@@ -14,7 +14,7 @@
 #include "sotto/nn/shape.hpp"
 
 namespace sotto::detail::models {
-// Pooling before relu gives the same as after it and leaves relu a quarter of the values.
+// Pooling before relu gives the same result as after it, with a quarter of the values.
 inline auto lenet_layers(std::int64_t classes) {
     using nn::start;
     return sotto::nn::chain{sotto::nn::conv2d{.channels = 8, .kernel = 5, .start = start::lecun},
@@ -41,7 +41,7 @@ namespace sotto::models {
 template <class Loss = cross_entropy>
 class lenet : public sequential<decltype(detail::models::lenet_layers(10)), Loss> {
 public:
-    /// For images of this shape and so many classes.
+    /// Creates a model for images of this shape.
     explicit lenet(nn::shape input = {1, 28, 28}, std::int64_t classes = 10, Loss criterion = {})
         : sequential<decltype(detail::models::lenet_layers(10)), Loss>(
               input, detail::models::lenet_layers(classes), std::move(criterion)) {}

@@ -25,17 +25,17 @@ using mlp_layers =
 namespace sotto::models {
 
 /// A multi-layer perceptron: dense layers with relu in between. `mlp model{784, 256, 10}` has 256
-/// hidden values; `mlp model{{784, 256, 10}, squared_error{}}` another loss.
+/// hidden values; `mlp model{{784, 256, 10}, squared_error{}}` uses another loss.
 ///   shape   dense1.weight: second width x first, dense1.bias, dense2.weight, ...
 ///   errors  invalid_option: fewer than two widths, a width below 1
 template <class Loss = cross_entropy>
 class mlp : public sequential<detail::models::mlp_layers, Loss> {
 public:
-    /// Inputs, any number of hidden widths, outputs.
+    /// Widths of the input, of any number of hidden layers, and of the output.
     mlp(std::initializer_list<std::int64_t> widths, Loss criterion = {})
         : mlp(std::span<const std::int64_t>(widths.begin(), widths.size()), std::move(criterion)) {}
 
-    /// The same, where their number is not known before.
+    /// The same for a number of widths known only at run time.
     explicit mlp(std::span<const std::int64_t> widths, Loss criterion = {})
         : sequential<detail::models::mlp_layers, Loss>({inputs(widths), 1, 1}, layers(widths),
                                                        std::move(criterion)) {}

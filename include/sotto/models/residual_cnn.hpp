@@ -48,8 +48,8 @@ namespace sotto::models {
 /// A residual network for small images: `residual_cnn model{}` is the ResNet-20 of the paper, for
 /// CIFAR-10.
 ///   shape   conv 3x3 to `width` planes; three stages of `blocks` blocks of two 3x3 convolutions,
-///           each with batch norm and relu, the first of the second and third stage with stride 2
-///           and twice the channels; global average pool; dense classes. 6 blocks + 2 layers with
+///           each with batch norm and relu; global average pool; dense classes. The second and
+///           third stage begin with stride 2 and twice the channels. 6 blocks + 2 layers with
 ///           weights; 269,722 parameters and 1,376 buffers for the default.
 ///           Shortcuts have no parameters (option A), convolutions no bias
 ///   errors  invalid_option: an option below 1
@@ -57,15 +57,15 @@ namespace sotto::models {
 template <class Loss = cross_entropy>
 class residual_cnn : public sequential<decltype(detail::models::residual_layers(1, 1, 1)), Loss> {
 public:
-    /// What a residual_cnn is made of.
+    /// Sizes of a residual_cnn.
     struct options {
         std::int64_t blocks = 3;  // in each of three stages
-        std::int64_t width = 16;  // channels of the first stage; each later one has twice as many
+        std::int64_t width = 16;  // channels of the first stage; each later stage has twice as many
         nn::shape input{3, 32, 32};  // channels x height x width of an image
         std::int64_t classes = 10;   // outputs of the last layer
     };
 
-    /// Bound to images of `chosen.input`.
+    /// Creates a model for images of shape `chosen.input`.
     explicit residual_cnn(options chosen = {}, Loss criterion = {})
         : sequential<decltype(detail::models::residual_layers(1, 1, 1)), Loss>(
               chosen.input,

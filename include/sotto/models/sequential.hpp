@@ -22,24 +22,25 @@
 
 namespace sotto::models {
 
-/// A classifier made of layers, `sequential{nn::shape{1, 28, 28}, nn::chain{...}}`: a predictor.
+/// A classifier made of layers, `sequential{nn::shape{1, 28, 28}, nn::chain{...}}`. It is a
+/// predictor.
 ///   math    logits = layers(inputs);   loss over the batch's labels;   gradients by the chain
 ///           rule, last layer first
-///   shape   batch: examples of as many values as `input` has
+///   shape   batch: examples with as many values as `input`
 ///           logits: examples x outputs, row-major
 ///           tensors are named after their layers: conv1.weight, conv1.bias, conv2.weight, ...,
 ///           dense1.weight, ...
-///           An example of a sequence has a label at each of its `positions`: the network's outputs
-///           are then that many rows of logits.
-///   cost    memory of the activations twice over: `predict` has its own, taken at its first call,
-///           so that it may be called between `forward` and `backward` without disturbing them. No
-///           allocation once the largest batch was seen. The same input gives the same bits.
-///           The first model of a process keeps OpenBLAS to one thread, unless OPENBLAS_NUM_THREADS
-///           is set.
-///   errors  invalid_option: layers that do not fit each other, options of the loss that cannot
-///           work (constructor); spans that are not as long as the layout, a batch whose examples
-///           are not as long as the input, a label outside 0..outputs-1, backward without forward
-///           on a batch of that size. Nothing is written then.
+///           A sequence has a label at each of its `positions`. The network's outputs are then that
+///           many rows of logits.
+///   cost    memory of the activations twice: `predict` has its own, allocated at its first call,
+///           so it may be called between `forward` and `backward`. No allocation after the largest
+///           batch. The same input gives the same bits.
+///           The first model of a process limits OpenBLAS to one thread, unless
+///           OPENBLAS_NUM_THREADS is set.
+///   errors  invalid_option: layers that do not fit each other, invalid options of the loss
+///           (constructor); spans of another length than the layout, a batch whose examples differ
+///           in length from the input, a label outside 0..outputs-1, backward without forward on a
+///           batch of that size. Nothing is written then.
 template <class Layer, class Loss = cross_entropy>
 class sequential {
     static_assert(nn::layer<Layer>,
@@ -52,7 +53,7 @@ class sequential {
 public:
     using batch_type = data::labelled_batch;
 
-    /// Layers bound to examples of shape `input`, a loss, and how many labels an example has.
+    /// Binds layers to examples of shape `input`, with a loss and `positions` labels per example.
     sequential(nn::shape input, const Layer& layers, Loss criterion = {},
                std::int64_t positions = 1)
         : input_(input),
@@ -73,16 +74,16 @@ public:
     }
 
     const sotto::layout& layout() const noexcept { return plan_.tensors(); }
-    /// The shape of one example.
+    /// Shape of one example.
     nn::shape input() const noexcept { return input_; }
     std::int64_t outputs() const noexcept { return training_.output().size() / positions_; }
-    /// Labels of an example: 1 unless it is a sequence.
+    /// Labels per example: 1 unless it is a sequence.
     std::int64_t positions() const noexcept { return positions_; }
     /// The loss and its options.
     const Loss& loss() const noexcept { return loss_; }
 
-    /// Weights uniform within the bounds that their layers chose, from a stream split by the
-    /// tensor's name; biases 0 or what their layer chose.
+    /// Draws weights uniformly within their layers' bounds, from a stream split by the tensor's
+    /// name. Biases are 0 or as their layer specifies.
     void initialise(std::span<float> parameters, random_stream random) const {
         check_parameters("parameters", parameters.size());
         plan_.initialise(parameters, random);
@@ -92,7 +93,7 @@ public:
     std::span<float> buffers() noexcept { return buffers_; }
     void reset_buffers() noexcept { plan_.reset(buffers_); }
 
-    /// What the next passes forward draw from.
+    /// Sets the random stream of the next forward passes.
     void reseed(random_stream random) noexcept { random_ = random; }
 
     double gradient(std::span<const float> parameters, const batch_type& batch,
@@ -106,7 +107,7 @@ public:
 
     std::span<const float> forward(std::span<const float> parameters, const batch_type& batch) {
         check(parameters, batch);
-        forwarded_ = -1;  // until all of it has passed
+        forwarded_ = -1;  // until the pass has completed
         nn::pass at(parameters);
         at.buffers = at.next_buffers = buffers_;
         at.random = random_;
@@ -136,7 +137,7 @@ public:
         return predict(parameters, buffers_, batch);
     }
 
-    /// With the buffers of another model of this kind, which belong to its parameters.
+    /// Predicts with the buffers of another model of this kind that belong to its parameters.
     std::span<const float> predict(std::span<const float> parameters,
                                    std::span<const float> buffers, const batch_type& batch) {
         check(parameters, batch);
@@ -157,7 +158,7 @@ public:
     }
 
 private:
-    /// Refuses options that are bad, or do not fit so many outputs, here and not in the first step.
+    /// Checks the loss options against the number of outputs here, not in the first step.
     void check_loss() const {
         (void)loss_.value({}, {});
         constexpr std::int32_t label = 0;
@@ -196,7 +197,7 @@ private:
     random_stream random_{};
     Loss loss_;
     detail::nn::buffer<> logits_gradient_;
-    std::int64_t forwarded_ = -1;  // examples of the last forward
+    std::int64_t forwarded_ = -1;  // examples of the last forward; -1: none
 };
 
 }  // namespace sotto::models

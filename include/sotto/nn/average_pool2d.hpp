@@ -12,15 +12,15 @@
 
 namespace sotto::nn {
 
-/// The mean of every window.
+/// The mean of each window.
 ///   math    y[p] = mean over the window at p;   dx = the sum of dy / (window area) over the
-///           windows that see x
-///   shape   out: height' = floor((height - window) / stride) + 1: an edge that no window reaches
-///           is not looked at
+///           windows that contain x
+///   shape   out: height' = floor((height - window) / stride) + 1; edge values outside every window
+///           are ignored
 ///   errors  bind throws invalid_option: window or stride below 1, a window larger than the input
 struct average_pool2d {
     std::int64_t window = 2;  // side of a window
-    std::int64_t stride = 2;  // from one window to the next
+    std::int64_t stride = 2;  // distance between windows
 
     class state;
     state bind(shape input, const blueprint& plan) const;

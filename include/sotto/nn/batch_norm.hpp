@@ -16,10 +16,10 @@
 
 namespace sotto::nn {
 
-/// Gives every channel mean 0 and variance 1 over the batch, then a scale and a shift that are
-/// learned.
+/// Normalises each channel to mean 0 and variance 1 over the batch, then applies a learned scale
+/// and shift.
 ///   math    over the m = examples x plane values of a channel: mu = mean, v = mean of (x - mu)^2,
-///           y = gamma (x - mu) / sqrt(v + epsilon) + beta; with `rectified` max(0, y), a relu in
+///           y = gamma (x - mu) / sqrt(v + epsilon) + beta. With `rectified`, max(0, y): a relu in
 ///           the same pass over memory.
 ///           With z = (x - mu) / sqrt(v + epsilon): dbeta = sum dy, dgamma = sum dy z,
 ///           dx = gamma / sqrt(v + epsilon) (dy - dbeta / m - z dgamma / m)
@@ -28,16 +28,17 @@ namespace sotto::nn {
 ///           only the mean's buffer moves. An empty batch moves nothing.
 ///   shape   out: as in.  weight (gamma, starts at 1), bias (beta, at 0): channels, of the kind
 ///           normalisation;   buffers running_mean (at 0), running_variance (at 1): channels
-///   cost    forward three reads and a write of the input, backward two reads of input and gradient
-///           and a write, the second and third read of a channel from the cache that holds one
-///           channel of the batch.  Sums run in float over a plane and in double over planes;
-///           the variance is taken from deviations, corrected for the rounding of the mean.
-///           Planes of one value, as after dense, are turned first so that a channel's values lie
-///           side by side: a read and a write more each way.
+///   cost    forward: three reads and one write of the input. Backward: two reads of input and
+///           gradient and one write. The second and third read hit a cache that holds one channel
+///           of the batch.
+///           Sums are float over a plane and double over planes. The variance is computed from
+///           deviations and corrected for the rounding of the mean.
+///           Planes of one value, as after dense, are first transposed to make each channel
+///           contiguous: one more read and write in each direction.
 ///   errors  bind throws invalid_option: momentum outside [0, 1], epsilon not above 0
 ///   source  Ioffe and Szegedy 2015, Batch normalization, arXiv:1502.03167
 struct batch_norm {
-    bool rectified = false;  // whether a relu follows
+    bool rectified = false;  // true: a relu follows
     double momentum = 0.1;   // of a training pass, see math
     double epsilon = 1e-5;   // added to variances
 
@@ -89,7 +90,7 @@ private:
         double variance = 0.0;
     };
 
-    /// Where a channel's values lie: planes that are as many channels apart.
+    /// Planes of one channel; consecutive ones are one plane of each channel apart.
     struct planes {
         std::int64_t count = 0;
         std::int64_t size = 0;
@@ -98,7 +99,8 @@ private:
         double divisor() const noexcept;
     };
 
-    // Calls see(plane) with what cuts a channel's plane out of all values, for each of its planes.
+    // Calls see(plane) for each plane of a channel; plane(values) returns that plane's part of
+    // them.
     void each_plane(const planes& of, std::int64_t channel, auto&& see) const {
         const auto size = static_cast<std::size_t>(of.size);
         for (std::int64_t n = 0; n < of.count; ++n) {
@@ -107,14 +109,14 @@ private:
         }
     }
 
-    // From rows x columns to columns x rows.
+    // Transposes rows x columns to columns x rows.
     static void turn(std::span<const float> from, std::span<float> to, std::int64_t rows,
                      std::int64_t columns) noexcept;
 
     void normalise(const pass& at, const planes& of, std::span<const float> in,
                    std::span<float> out);
 
-    // Without the input's gradient if that is empty; it may be the output's.
+    // Skips the input's gradient if `in_gradient` is empty. It may be the same as `out_gradient`.
     void differentiate(std::span<const float> parameters, const planes& of,
                        std::span<const float> in, std::span<const float> out_gradient,
                        std::span<float> gradient, std::span<float> in_gradient);
@@ -133,10 +135,10 @@ private:
     tensor shift_;
     tensor running_mean_;
     tensor running_variance_;
-    detail::nn::buffer<double> means_;     // of the last pass, a value each channel
+    detail::nn::buffer<double> means_;     // of the last pass, one per channel
     detail::nn::buffer<double> inverses_;  // of the standard deviations
-    detail::nn::buffer<> turned_;          // the input of the last pass, channels x examples
-    detail::nn::buffer<> turned_result_;   // what came of it, or comes back to it
+    detail::nn::buffer<> turned_;          // input of the last pass, channels x examples
+    detail::nn::buffer<> turned_result_;   // transposed output, or its gradient
     detail::nn::buffer<> out_;
     detail::nn::buffer<> in_gradient_;
 };

@@ -104,7 +104,7 @@ SOTTO_DECL batch_norm::state::moments batch_norm::state::moments_of(std::span<co
     };
     const auto centre = static_cast<float>(sums_around(0.0f).mean / count);
     const moments sums = sums_around(centre);
-    const double rest = sums.mean / count;  // what rounding left of the mean
+    const double rest = sums.mean / count;  // rounding error of the mean
     return {centre + rest, (std::max)(0.0, sums.variance / count - rest * rest)};
 }
 

@@ -14,11 +14,11 @@
 
 namespace sotto::detail::nn {
 
-/// The states of layers one behind the other: itself the state of a layer.
+/// The layer state of a chain: the states of its layers in order.
 template <class... States>
 class chain_state {
 public:
-    /// Of layers that are bound one behind the other.
+    /// Takes the states of layers bound in order.
     explicit chain_state(std::tuple<States...> states) : states_(std::move(states)) {}
 
     sotto::nn::shape output() const noexcept {
@@ -41,7 +41,7 @@ public:
     }
 
 private:
-    // What the first `Count` layers made of `in`.
+    // Returns the output of the first `Count` layers for `in`.
     template <std::size_t Count>
     std::span<const float> before(std::span<const float> in) const noexcept {
         if constexpr (Count == 0)
@@ -71,9 +71,9 @@ private:
 
 namespace sotto::nn {
 
-/// Layers one behind the other: `chain{conv2d{.channels = 8}, relu{}, dense{.outputs = 10}}`. A
-/// chain is a layer too.
-///   errors  bind throws what the layers throw
+/// Layers in sequence: `chain{conv2d{.channels = 8}, relu{}, dense{.outputs = 10}}`. A chain is
+/// also a layer.
+///   errors  bind throws the errors of the layers
 template <class... Layers>
 struct chain {
     static_assert(sizeof...(Layers) > 0, "chain needs at least one layer");
@@ -81,9 +81,9 @@ struct chain {
                   "chain needs layers: bind(shape, blueprint&) -> state with output, forward, "
                   "activations, backward");
 
-    std::tuple<Layers...> layers;  // the first one first
+    std::tuple<Layers...> layers;  // in order
 
-    /// The layers, the first one first.
+    /// Takes the layers in order.
     explicit chain(Layers... each) : layers(std::move(each)...) {}
 
     using state = detail::nn::chain_state<typename Layers::state...>;
@@ -94,7 +94,7 @@ struct chain {
             input = bound.output();
             return bound;
         };
-        // Braces: the layers are bound from first to last.
+        // Braces bind the layers in order.
         return std::apply(
             [&](const auto&... each) {
                 return state{std::tuple<typename Layers::state...>{next(each)...}};
@@ -102,7 +102,7 @@ struct chain {
             layers);
     }
 
-    /// Layers by their place, from 1 on.
+    /// Describes layers by their position, starting at 1.
     void describe(auto&& field) const {
         int place = 0;
         std::apply([&](const auto&... each) { (field(std::to_string(++place), each), ...); },

@@ -19,28 +19,28 @@
 
 namespace sotto::nn {
 
-/// Slides square filters over the planes of an image: every output sees one patch of all input
+/// Slides square filters over the planes of an image. Each output depends on one patch of all input
 /// channels.
 ///   math    y[o,p] = b[o] + sum over c, i, j of W[o,c,i,j] x[c, stride p + (i,j) - padding], with
 ///           x = 0 outside the image; without `bias` b = 0. With an example's patches as the
 ///           columns of X: Y = W X + b;   dW = sum dY X^T;   dX = W^T dY
-///   shape   out: channels x height' x width',
-///           height' = floor((height + 2 padding - kernel) / stride) + 1
+///   shape   out: channels x height' x width', height' = floor((height + 2 padding - kernel) /
+///           stride) + 1
 ///           weight: channels x input channels x kernel x kernel;   bias: channels
-///   cost    2 |weight| height' width' operations an example forward, twice that backward. Where
-///           width' is a multiple of 8 (and, for dX, where detail::direct_convolution_back fits),
-///           kernels of our own read the patches from the bordered image. Elsewhere the patches of
-///           one example at a time are written out, which keeps them in the second-level cache, and
-///           CBLAS multiplies; backward writes them again.
-///   errors  bind throws invalid_option: an option below its least value, padding >= kernel, a
-///           kernel that does not fit into the padded input
+///   cost    2 |weight| height' width' operations per example forward, twice that backward. If
+///           width' is a multiple of 8 (and, for dX, if detail::direct_convolution_back fits),
+///           sotto's own kernels read the patches from the bordered image. Otherwise the patches of
+///           one example at a time are written out, which fits the second-level cache, and CBLAS
+///           multiplies; backward writes them again.
+///   errors  bind throws invalid_option: an option below its minimum, padding >= kernel, a kernel
+///           that does not fit into the padded input
 struct conv2d {
-    std::int64_t channels = 1;                        // of the output
+    std::int64_t channels = 1;                        // channels of the output
     std::int64_t kernel = 3;                          // side of a filter
-    std::int64_t stride = 1;                          // from one patch to the next
-    std::int64_t padding = 0;                         // zeros around the image, on each side
+    std::int64_t stride = 1;                          // distance between patches
+    std::int64_t padding = 0;                         // zeros on each side of the image
     detail::nn::start start = detail::nn::start::he;  // of the weight
-    bool bias = true;                                 // a batch_norm behind makes one superfluous
+    bool bias = true;                                 // superfluous before a batch_norm
 
     class state;
     state bind(shape input, blueprint& plan) const;
@@ -102,7 +102,7 @@ public:
 private:
     friend struct conv2d;
 
-    // Every plane's sum, over examples.
+    // Sums each plane over all examples.
     void add_up(std::span<const float> out_gradient, std::int64_t batch,
                 std::span<float> biases) const;
 
@@ -121,7 +121,7 @@ private:
     shape output_;
     bool needs_in_gradient_ = true;
     tensor weight_;
-    tensor bias_;  // of size 0 where there is none
+    tensor bias_;  // of size 0 without a bias
     std::optional<detail::nn::direct_convolution> direct_;
     std::optional<detail::nn::direct_convolution_back> direct_back_;
     detail::nn::buffer<> out_;

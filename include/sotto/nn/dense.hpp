@@ -10,13 +10,13 @@
 
 namespace sotto::nn {
 
-/// Every output is a weighted sum of all inputs.
+/// Each output is a weighted sum of all inputs.
 ///   math    y = W x + b;   dW = dy x^T, db = dy summed over the batch, dx = W^T dy
 ///   shape   in: any shape of n values;  out: outputs x 1 x 1;  weight: outputs x n;  bias: outputs
-///   cost    2 n outputs operations an example forward, twice that backward
+///   cost    2 n outputs operations per example forward, twice that backward
 ///   errors  bind throws invalid_option: outputs below 1
 struct dense {
-    std::int64_t outputs = 1;                         // of an example
+    std::int64_t outputs = 1;                         // per example
     detail::nn::start start = detail::nn::start::he;  // of the weight
 
     class state;

@@ -14,22 +14,21 @@
 
 namespace sotto::nn {
 
-/// A dense layer that leaves out weights at random while training:
-/// `drop_connect{{.outputs = 100}, 0.5}`.
-///   math    y = (W * M) x + b, with M = 0 with probability rate and else 1 / (1 - rate), drawn for
-///           each weight once a pass;   dW = M * (dy x^T), dx = (W * M)^T dy;
+/// A dense layer that drops weights at random in training: `drop_connect{{.outputs = 100}, 0.5}`.
+/// The draws depend only on the pass's random stream and the layer's name.
+///   math    y = (W * M) x + b. M is 0 with probability rate, otherwise 1 / (1 - rate), drawn for
+///           each weight once a pass;   dW = M * (dy x^T), dx = (W * M)^T dy
 ///           evaluation: y = W x + b
 ///   shape   as dense; tensors are named after drop_connect
-///   cost    that of dense; training adds one random word a weight, the products with M, and twice
-///           the weights in memory. The whole batch sees one M, where the paper draws one for each
-///           example: then no matrix product could serve the batch
+///   cost    as dense. Training adds one random word per weight, the products with M, and memory of
+///           twice the weights. The whole batch shares one M. The paper draws one for each example,
+///           which would rule out a matrix product for the batch
 ///   errors  bind throws invalid_option: outputs below 1, rate outside [0, 1)
 ///   source  Wan, Zeiler, Zhang, LeCun, Fergus 2013, Regularization of neural networks using
 ///           DropConnect (ICML); evaluation by the mean weights, not by the paper's sampling
-/// The draws are a function of the pass's random stream and the layer's name alone.
 struct drop_connect {
-    dense inner{};      // the layer whose weights are left out
-    double rate = 0.5;  // the probability of leaving a weight out
+    dense inner{};      // the layer whose weights are dropped
+    double rate = 0.5;  // probability of dropping a weight
 
     class state;
     state bind(shape input, blueprint& plan) const;
@@ -63,7 +62,7 @@ private:
     std::int64_t size() const noexcept { return sum_.weight().size; }
 
     void mask(std::span<const float> from, std::span<float> to) const;
-    // As the last pass saw them.
+    // Returns the weights of the last pass.
     std::span<const float> weights(std::span<const float> parameters) const;
 
     detail::nn::affine sum_;

@@ -13,8 +13,8 @@
 
 namespace sotto::detail::nn {
 
-/// Factors that drop each value with probability `rate` and keep the mean of the others:
-/// 0 or 1 / (1 - rate), one random word each.
+/// Draws factors that drop each value with probability `rate` and keep the expected value. A factor
+/// is 0 or 1 / (1 - rate) and takes one random word.
 void draw_mask(double rate, random_stream random, std::span<float> mask);
 
 void check_rate(const std::string& where, const double& rate);
@@ -23,18 +23,18 @@ void check_rate(const std::string& where, const double& rate);
 
 namespace sotto::nn {
 
-/// Leaves out values at random while training, so that the layers behind rely on none of them.
-///   math    y = x d / (1 - rate), d = 0 with probability rate and else 1, drawn for each value of
-///           the batch;  dx = dy d / (1 - rate);  evaluation passes its input through
+/// Drops values at random in training, so that later layers depend on none of them. The draws
+/// depend only on the pass's random stream and the layer's name.
+///   math    y = x d / (1 - rate), d = 0 with probability rate, otherwise 1, drawn for each value
+///           of the batch;  dx = dy d / (1 - rate);  evaluation returns its input
 ///   shape   out: as in
-///   cost    training: one random word a value, by far the most of it, and the factors in memory;
-///           rate 0 and evaluation: none
+///   cost    training: one random word per value, which dominates, and memory for the factors; rate
+///           0 and evaluation: none
 ///   errors  bind throws invalid_option: rate outside [0, 1)
-///   source  Srivastava, Hinton, Krizhevsky, Sutskever, Salakhutdinov 2014, Dropout (JMLR 15), with
-///           the kept values enlarged while training instead of the weights reduced afterwards
-/// The draws are a function of the pass's random stream and the layer's name alone.
+///   source  Srivastava, Hinton, Krizhevsky, Sutskever, Salakhutdinov 2014, Dropout (JMLR 15); here
+///           the kept values are scaled up in training instead of the weights down afterwards
 struct dropout {
-    double rate = 0.5;  // the probability of leaving a value out
+    double rate = 0.5;  // probability of dropping a value
 
     class state;
     state bind(shape input, blueprint& plan) const;

@@ -17,18 +17,18 @@
 
 namespace sotto::nn {
 
-/// A vector of its own for each token. Tokens are their numbers as floats, which are exact below
-/// 2^24.
+/// A learned vector for each token. Tokens are given by their numbers as floats, which are exact
+/// below 2^24.
 ///   math    y[t] = W[x[t]];   dW[v] = sum of dy[t] over all t with x[t] = v
-///   shape   in: any shape of T tokens;  out: T x 1 x width, one row for each;
-///           weight: vocabulary x width, uniform with variance 1 at first
-///   cost    a copy forward, an addition and the memory of the whole weight backward
+///   shape   in: any shape of T tokens;  out: T x 1 x width, one row for each;  weight:
+///           vocabulary x width, uniform with variance 1 at first
+///   cost    forward: a copy. Backward: an addition, and memory traffic of the whole weight
 ///   errors  bind throws invalid_option: an option below 1, more than 2^24 tokens, a layer with
-///           parameters before this one (tokens have no gradient for it).
+///           parameters before this one (tokens have no gradient for it)
 ///           forward throws invalid_option: a token that is not a whole number from 0 to
 ///           vocabulary - 1
 struct embedding {
-    std::int64_t vocabulary = 1;  // tokens that there are
+    std::int64_t vocabulary = 1;  // number of different tokens
     std::int64_t width = 1;       // floats of a vector
 
     class state;
@@ -72,7 +72,7 @@ private:
     std::int64_t vocabulary_ = 1;
     std::int64_t width_ = 1;
     tensor weight_;
-    detail::nn::buffer<std::int32_t> tokens_;  // of the last pass forward
+    detail::nn::buffer<std::int32_t> tokens_;  // of the last forward pass
     detail::nn::buffer<> out_;
 };
 
@@ -95,7 +95,7 @@ inline embedding::state embedding::bind(shape input, blueprint& plan) const {
     bound.vocabulary_ = vocabulary;
     bound.width_ = width;
     check_shape(name, bound.output());
-    // Of a token's inputs, one for each of the vocabulary, exactly one is 1.
+    // Of a token's one-hot inputs exactly one is 1, so fan_in is 1.
     bound.weight_ = plan.add_weight(name, {vocabulary, width}, detail::nn::start::lecun, 1, width);
     return bound;
 }

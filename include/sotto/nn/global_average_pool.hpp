@@ -6,7 +6,7 @@
 
 namespace sotto::nn {
 
-/// The mean of every plane, whatever its size: an average pool with one window.
+/// The mean of each plane of any size: an average pool with one window.
 ///   shape   out: channels x 1 x 1
 struct global_average_pool {
     using state = average_pool2d::state;

@@ -18,11 +18,12 @@
 
 namespace sotto::detail::nn {
 
-/// The state of a highway connection: a layer, and the gate beside it.
+/// The state of a highway connection: a layer and its gate.
 template <class State, class Gate>
 class highway_state {
 public:
-    /// Of a layer and a gate for the same input; without `needs_in_gradient` nothing is sent back.
+    /// Takes a layer and a gate for the same input. Without `needs_in_gradient`, backward returns
+    /// nothing.
     highway_state(State layers, Gate gate, bool needs_in_gradient)
         : layers_(std::move(layers)),
           gate_(std::move(gate)),
@@ -53,10 +54,10 @@ public:
         for (std::size_t i = 0; i < change.size(); ++i)
             change[i] = out_gradient[i] * (made[i] - in[i]);
         sotto::nn::sigmoid::backward(open, change, change);
-        // Bound last, announced first.
+        // Bound last, so announced first.
         const std::span<const float> by_gate =
             gate_.backward(parameters, in, change, gradient, on_ready);
-        // The layers' own gradient may take the place of the gate's: that one was used.
+        // The gate's gradient in `change` was used; the layers' gradient may overwrite it.
         for (std::size_t i = 0; i < change.size(); ++i) change[i] = out_gradient[i] * open[i];
         const std::span<const float> by_layers =
             layers_.backward(parameters, in, change, gradient, on_ready);
@@ -82,17 +83,17 @@ private:
 namespace sotto::nn {
 
 /// A layer with a gate that learns how much of its input to replace:
-/// `highway{chain{dense{.outputs = 50}, relu{}}, dense{.outputs = 50}}`.
+/// `highway{chain{dense{.outputs = 50}, relu{}}, dense{.outputs = 50}}`. The final biases of the
+/// gate start at gate_bias. At -2 a new layer passes nearly 9/10 of its input through, which lets
+/// deep networks start to learn.
 ///   math    y = t h(x) + (1 - t) x,  t = 1 / (1 + exp(-gate(x)))
 ///   shape   out: as in, which the layers and the gate must keep
-///   cost    that of both, and four reads and two writes of the input's size; backward about as
-///           much again for the gradients.  h's tensors come first in the layout, then the gate's
-///   errors  bind throws what the layers throw; invalid_option: layers or a gate that change the
+///   cost    of both, plus four reads and two writes of the input's size; backward about as much
+///           again for the gradients.  h's tensors precede the gate's in the layout
+///   errors  bind throws the errors of the layers; invalid_option: layers or a gate that change the
 ///           shape, a gate_bias that is not finite, or not 0 for a gate that does not end with a
 ///           bias
 ///   source  Srivastava, Greff, Schmidhuber 2015, Highway networks, arXiv:1505.00387
-/// The biases that a gate ends with start at gate_bias: at -2 a fresh layer lets nearly 9/10 of its
-/// input through, so that deep networks learn at all.
 template <class Layer, class Gate>
 struct highway {
     static_assert(layer<Layer> && layer<Gate>,
@@ -101,7 +102,7 @@ struct highway {
 
     Layer layers;             // h, keeps the shape
     Gate gate;                // keeps the shape as well
-    double gate_bias = -2.0;  // where the biases that the gate ends with start
+    double gate_bias = -2.0;  // start of the gate's final biases
 
     using state = detail::nn::highway_state<typename Layer::state, typename Gate::state>;
 

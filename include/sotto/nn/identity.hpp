@@ -8,7 +8,7 @@
 
 namespace sotto::nn {
 
-/// Passes everything through, both ways: no memory, no time.
+/// Returns its input and its gradient unchanged, without memory or time.
 struct identity {
     class state;
     state bind(shape input, const blueprint& plan) const;

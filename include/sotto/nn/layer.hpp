@@ -30,22 +30,21 @@ concept layer_state = std::copyable<S> &&
 /// Layers of networks, their memory and the passes through them.
 namespace sotto::nn {
 
-/// One step of a network: options, a plain value, that are bound to an input shape while the
-/// network is put together.
-///   bind(input, blueprint) -> state   names the layer's tensors in the blueprint; throws
-///                                     invalid_option if the options cannot work or fit the input
+/// One layer of a network: options, a plain value, which the network binds to an input shape.
+///   bind(input, blueprint) -> state   adds the layer's tensors to the blueprint; throws
+///                                     invalid_option if the options are invalid or do not fit the
+///                                     input
 ///
-/// The state holds no parameters, only the memory between a
-/// forward pass and the backward pass after it, taken for the largest batch seen. Examples lie one
-/// after another, channels x height x width.
-///   output()                              the shape of one example behind the layer
-///   forward(pass, in) -> values           at the pass's parameters, of the whole network; `in` are
+/// The state holds no parameters, only the memory between a forward pass and its backward pass, for
+/// the largest batch so far. Examples are contiguous, channels x height x width.
+///   output()                              shape of one example after the layer
+///   forward(pass, in) -> values           at the pass's parameters, of the whole network; `in` is
 ///                                         any number of examples; valid until the next call
-///   activations(in) -> those values       `in` as it was given to forward
+///   activations(in) -> those values       `in` as given to forward
 ///   backward(parameters, in, out_gradient, gradient, on_ready) -> gradient with respect to `in`
-///       after forward on the same `in`; writes (does not add) the layer's tensors in `gradient`
-///       and announces each once, last to first. If no layer before this one has parameters, it
-///       may return any span: the result is not read
+///       after forward on the same `in`. Writes (does not add) the layer's tensors in `gradient`
+///       and announces each once, last to first. If no layer before this one has parameters, it may
+///       return any span: the result is not read
 template <class L>
 concept layer = std::copyable<L> && requires(const L& options, shape input, blueprint& plan) {
     { options.bind(input, plan) } -> detail::nn::layer_state;

@@ -15,25 +15,25 @@
 
 namespace sotto::nn {
 
-/// Long short-term memory: reads a sequence position by position and puts out its state after each.
-/// Every sequence starts from state zero.
-///   math    (i, f, g, o) = W x[t] + U h[t-1] + b;   i, f, o = sigmoid of these, g = tanh
+/// Long short-term memory: reads a sequence position by position and outputs its state after each.
+/// Each sequence starts from state zero.
+///   math    (i, f, g, o) = W x[t] + U h[t-1] + b;   then i, f, o = sigmoid of these, g = tanh
 ///           c[t] = f c[t-1] + i g;   h[t] = o tanh c[t];   h is the next layer's x
-///   shape   in: T x height x width, a row of height x width values for each position;
-///           out: T x 1 x hidden.  Each layer is called lstm1, lstm2, ...:
+///   shape   in: T x height x width, one row of height x width values for each position; out:
+///           T x 1 x hidden.  Layers are named lstm1, lstm2, ...:
 ///           input.weight: 4 hidden x inputs, state.weight: 4 hidden x hidden, bias: 4 hidden,
 ///           gates in the order i, f, g, o;  the bias of f is 1 at first
-///   cost    8 hidden (inputs + hidden) T operations an example and layer forward, twice that
-///           backward. One product takes in the inputs of all positions, one each a position's
-///           state; backward, the weights of all positions. Memory of an example: T times
-///           7 hidden (layers + 1) + 3 inputs floats.
+///   cost    8 hidden (inputs + hidden) T operations per example and layer forward, twice that
+///           backward. Forward: one product for the inputs of all positions, and one per position
+///           for its state. Backward: one product per weight for all positions. Memory per example:
+///           T times 7 hidden (layers + 1) + 3 inputs floats.
 ///   errors  bind throws invalid_option: hidden or layers below 1
 ///   source  Hochreiter and Schmidhuber 1997, Long short-term memory;  forget gate: Gers,
 ///           Schmidhuber and Cummins 2000, Learning to forget;  its bias: Jozefowicz, Zaremba and
 ///           Sutskever 2015, An empirical exploration of recurrent network architectures
 struct lstm {
     std::int64_t hidden = 1;                              // values of a state
-    std::int64_t layers = 1;                              // one on top of the other
+    std::int64_t layers = 1;                              // number of stacked layers
     detail::nn::start start = detail::nn::start::glorot;  // of the weights
 
     class state;
@@ -88,9 +88,9 @@ private:
     detail::nn::buffer<> in_;   // positions first
     detail::nn::buffer<> out_;  // sequences first
     detail::nn::buffer<> gates_gradient_;
-    detail::nn::buffer<> above_;   // a layer's gradient from the one above it
-    detail::nn::buffer<> below_;   // and what it hands on
-    detail::nn::buffer<> turned_;  // the gradient of the input, positions first
+    detail::nn::buffer<> above_;   // gradient of a layer's output
+    detail::nn::buffer<> below_;   // gradient of its input
+    detail::nn::buffer<> turned_;  // gradient of the first input, positions first
     detail::nn::buffer<> in_gradient_;
 };
 

@@ -11,14 +11,15 @@
 
 namespace sotto::nn {
 
-/// The largest value of every window; of equals, the first in row order.
-///   math    y[p] = max over the window at p;   its gradient goes to the place of the maximum alone
-///   shape   out: height' = floor((height - window) / stride) + 1: an edge that no window reaches
-///           is not looked at
+/// The largest value of each window; of equal ones, the first in row order.
+///   math    y[p] = max over the window at p;   only the position of the maximum receives the
+///           gradient
+///   shape   out: height' = floor((height - window) / stride) + 1; edge values outside every window
+///           are ignored
 ///   errors  bind throws invalid_option: window or stride below 1, a window larger than the input
 struct max_pool2d {
     std::int64_t window = 2;  // side of a window
-    std::int64_t stride = 2;  // from one window to the next
+    std::int64_t stride = 2;  // distance between windows
 
     class state;
     state bind(shape input, const blueprint& plan) const;
@@ -64,8 +65,8 @@ private:
 
     place largest(const float* x, std::int64_t corner) const noexcept;
 
-    // The usual window, as a tree without branches: which of four noisy values is largest cannot be
-    // predicted, and the loop above takes 7 ns a window where this takes 2.
+    // Handles 2 x 2 windows as a tree without branches. The largest of four noisy values is
+    // unpredictable: the loop above takes 7 ns a window, this takes 2.
     place largest_of_four(const float* x, std::int64_t corner) const noexcept;
 
     shape input_;
@@ -74,7 +75,7 @@ private:
     std::int64_t stride_ = 2;
     bool needs_in_gradient_ = true;
     detail::nn::buffer<> out_;
-    detail::nn::buffer<std::int32_t> from_;  // where in its plane each maximum stood
+    detail::nn::buffer<std::int32_t> from_;  // index of each maximum in its plane
     detail::nn::buffer<> in_gradient_;
 };
 

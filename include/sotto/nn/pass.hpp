@@ -7,18 +7,18 @@
 
 namespace sotto::nn {
 
-/// What layers are given for one pass forward, besides their input: the parameters at which it is
-/// made, and what the network keeps apart from them. Parameters alone become a pass that trains.
+/// Arguments of a forward pass besides the input: the parameters, and the network's other state.
+/// Parameters alone convert to a training pass.
 struct pass {
     std::span<const float> parameters{};  // of the whole network
-    std::span<const float> buffers{};     // likewise, as in evaluation
-    std::span<float> next_buffers{};      // what they become while training; may be the same memory
-    bool training = true;                 // false: as in evaluation, nothing is drawn or kept
-    random_stream random{0};              // of this pass; a layer splits its own off by its name
+    std::span<const float> buffers{};     // of the whole network, as in evaluation
+    std::span<float> next_buffers{};      // buffers after a training pass; may be the same memory
+    bool training = true;                 // false: as in evaluation, without draws or new buffers
+    random_stream random{0};              // of this pass; a layer splits it by its name
 
     pass() = default;
 
-    /// A pass that trains, without buffers or draws.
+    /// A training pass without buffers or draws.
     template <std::convertible_to<std::span<const float>> Parameters>
     pass(const Parameters& at) : parameters(at) {}
 };

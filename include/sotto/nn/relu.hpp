@@ -8,7 +8,7 @@
 
 namespace sotto::nn {
 
-/// Cuts off what is negative. The slope at 0 is 0; a NaN stays one.
+/// Replaces negative values by 0. The slope at 0 is 0; NaN stays NaN.
 ///   math    max(0, x)
 struct relu {
     static void forward(std::span<const float> in, std::span<float> out);

@@ -13,11 +13,11 @@
 
 namespace sotto::detail::nn {
 
-/// The states of any number of layers of one kind, one behind the other.
+/// The states of any number of layers of one kind, in order.
 template <class State>
 class repeated_state {
 public:
-    /// Of layers that are bound one behind the other, or of none.
+    /// Takes the states of layers bound in order, possibly none.
     repeated_state(sotto::nn::shape input, std::vector<State> states)
         : input_(input), states_(std::move(states)) {}
 
@@ -44,7 +44,7 @@ public:
     }
 
 private:
-    // What the first `count` layers made of `in`.
+    // Returns the output of the first `count` layers for `in`.
     std::span<const float> before(std::size_t count, std::span<const float> in) const noexcept {
         for (std::size_t i = 0; i < count; ++i) in = states_[i].activations(in);
         return in;
@@ -58,15 +58,15 @@ private:
 
 namespace sotto::nn {
 
-/// A chain whose length is known only at run time. Without layers it passes its input through.
-///   errors  bind throws what the layers throw
+/// A chain whose length is known only at run time. Without layers it returns its input.
+///   errors  bind throws the errors of the layers
 template <class Layer>
 struct repeated {
     static_assert(layer<Layer>,
                   "repeated needs a layer: bind(shape, blueprint&) -> state with output, forward, "
                   "activations, backward");
 
-    std::vector<Layer> layers;  // the first one first
+    std::vector<Layer> layers;  // in order
 
     using state = detail::nn::repeated_state<typename Layer::state>;
 
@@ -81,7 +81,7 @@ struct repeated {
         return {input, std::move(states)};
     }
 
-    /// Layers by their place, from 1 on.
+    /// Describes layers by their position, starting at 1.
     void describe(auto&& field) const {
         for (std::size_t i = 0; i < layers.size(); ++i) field(std::to_string(i + 1), layers[i]);
     }

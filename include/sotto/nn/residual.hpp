@@ -16,12 +16,12 @@
 
 namespace sotto::detail::nn {
 
-/// The state of a residual connection: a layer beside its shortcut.
+/// The state of a residual connection: a layer and its shortcut.
 template <class State, class Shortcut>
 class residual_state {
 public:
-    /// Of a layer and a shortcut for the same input; without `needs_in_gradient` nothing is sent
-    /// back.
+    /// Takes a layer and a shortcut for the same input. Without `needs_in_gradient`, backward
+    /// returns nothing.
     residual_state(State layers, Shortcut shortcut, bool rectified, bool needs_in_gradient)
         : layers_(std::move(layers)),
           shortcut_(std::move(shortcut)),
@@ -54,13 +54,13 @@ public:
             kernels::where_positive(activations(in), out_gradient, through);
             out_gradient = through;
         }
-        // Bound last, announced first.
+        // Bound last, so announced first.
         const std::span<const float> direct =
             shortcut_.backward(parameters, in, out_gradient, gradient, on_ready);
         const std::span<const float> deep =
             layers_.backward(parameters, in, out_gradient, gradient, on_ready);
         if (!needs_in_gradient_) return {};
-        // In place where the shortcut hands back our own memory: that is still in the cache.
+        // In place if the shortcut returns through_'s memory, which is still in the cache.
         const auto in_size = static_cast<std::int64_t>(in.size());
         const bool ours = rectified_ && direct.data() == out_gradient.data();
         const std::span<float> sum = (ours ? through_ : in_gradient_).take(in_size);
@@ -74,7 +74,7 @@ private:
     bool rectified_;
     bool needs_in_gradient_;
     buffer<> out_;
-    buffer<> through_;  // what of the gradient comes through the rectifier
+    buffer<> through_;  // gradient that passes the rectifier
     buffer<> in_gradient_;
 };
 
@@ -83,16 +83,16 @@ private:
 namespace sotto::nn {
 
 /// A layer that learns what to add to its input: `residual{chain{conv2d{...}, ...}}`. If the shapes
-/// differ, it adds to what a shortcut makes of the input: `residual{chain{...}, shortcut}`, where
-/// the shortcut is option_a_shortcut{...} or a 1 x 1 convolution.
-///   math    y = f(x) + x, or f(x) + shortcut(x);  with `rectified` max(0, y), a relu in the same
+/// differ, it adds to a shortcut of the input: `residual{chain{...}, shortcut}`, where the shortcut
+/// is option_a_shortcut{...} or a 1 x 1 convolution. `residual{residual{...}}` is a single
+/// residual, because C++ makes a copy.
+///   math    y = f(x) + x, or f(x) + shortcut(x). With `rectified`, max(0, y): a relu in the same
 ///           pass over memory
 ///   shape   out: as the layer's, which must be the shortcut's
-///   cost    that of both, a read of both results and a write; backward the same for the input's
-///           gradients.  f's tensors come first in the layout, then the shortcut's
-///   errors  bind throws what the layers throw; invalid_option: results of different shapes
+///   cost    of both, plus a read of both results and a write; backward the same for the input's
+///           gradients.  f's tensors precede the shortcut's in the layout
+///   errors  bind throws the errors of the layers; invalid_option: results of different shapes
 ///   source  He, Zhang, Ren, Sun 2016, Deep residual learning, arXiv:1512.03385
-/// `residual{residual{...}}` is one: C++ takes the outer for a copy.
 template <class Layer, class Shortcut = identity>
 struct residual {
     static_assert(layer<Layer>,
@@ -103,8 +103,8 @@ struct residual {
                   "output, forward, activations, backward");
 
     Layer layers;            // f
-    Shortcut shortcut{};     // what is added to it
-    bool rectified = false;  // whether a relu follows
+    Shortcut shortcut{};     // added to it
+    bool rectified = false;  // true: a relu follows
 
     using state = detail::nn::residual_state<typename Layer::state, typename Shortcut::state>;
 

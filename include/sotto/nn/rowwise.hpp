@@ -11,12 +11,12 @@
 
 namespace sotto::detail::nn {
 
-/// The state of a layer that takes every plane of an example for an example of its own. Nothing is
-/// copied: the planes lie one after another as examples do.
+/// The state of a layer that treats each plane of an example as an example. Nothing is copied,
+/// because planes are contiguous like examples.
 template <class State>
 class rowwise_state {
 public:
-    /// So many planes, each an example of this state.
+    /// Takes the number of planes and the state that processes each.
     rowwise_state(std::int64_t rows, State each) : rows_(rows), each_(std::move(each)) {}
 
     sotto::nn::shape output() const noexcept { return {rows_, 1, each_.output().size()}; }
@@ -44,10 +44,10 @@ private:
 
 namespace sotto::nn {
 
-/// One layer for all positions of a sequence alike: `rowwise{dense{.outputs = 65}}`.
+/// Applies one layer to each position of a sequence: `rowwise{dense{.outputs = 65}}`.
 ///   shape   in: T x height x width;  each of the T planes is an example 1 x height x width of the
 ///           inner layer;  out: T x 1 x the inner layer's outputs
-///   errors  bind throws what the inner layer throws
+///   errors  bind throws the errors of the inner layer
 template <class Layer>
 struct rowwise {
     static_assert(layer<Layer>,
@@ -56,7 +56,7 @@ struct rowwise {
 
     Layer each;  // for one position
 
-    /// The layer for one position.
+    /// Takes the layer for one position.
     explicit rowwise(Layer inner) : each(std::move(inner)) {}
 
     using state = detail::nn::rowwise_state<typename Layer::state>;

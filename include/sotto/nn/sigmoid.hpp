@@ -8,7 +8,7 @@
 
 namespace sotto::nn {
 
-/// Squeezes into (0, 1).
+/// The logistic function, into (0, 1).
 ///   math    1 / (1 + exp(-x));   slope y (1 - y)
 struct sigmoid {
     static void forward(std::span<const float> in, std::span<float> out);

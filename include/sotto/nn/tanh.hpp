@@ -8,7 +8,7 @@
 
 namespace sotto::nn {
 
-/// Squeezes into (-1, 1).
+/// The hyperbolic tangent, into (-1, 1).
 ///   math    tanh x;   slope 1 - y^2
 struct tanh {
     static void forward(std::span<const float> in, std::span<float> out);

@@ -1,5 +1,5 @@
 #pragma once
-// The one header that includes xtensor: its files moved into folders with version 0.26.
+// The only header that includes xtensor, whose headers moved into folders in version 0.26.
 
 #if __has_include(<xtensor/containers/xtensor.hpp>)
 #include <xtensor/containers/xadapt.hpp>
@@ -19,9 +19,9 @@
 
 namespace sotto::nn {
 
-/// A span as a one-dimensional xtensor expression over the same memory, its shape on the stack.
-/// Assign to it through xt::noalias, which writes the span directly; a plain assignment allocates a
-/// temporary first.
+/// Returns a span as a one-dimensional xtensor expression over the same memory, with its shape on
+/// the stack. Assign through xt::noalias, which writes the span directly; a plain assignment
+/// allocates a temporary first.
 template <class T>
 auto as_vector(std::span<T> values) {
     return xt::adapt(values.data(), values.size(), xt::no_ownership(),

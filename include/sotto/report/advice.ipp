@@ -32,7 +32,8 @@ SOTTO_DECL double crossover_bytes_per_second(const detail::way_to_send& dense,
                         (sparse.transfer.messages - dense.transfer.messages) * latency_seconds;
     if (saved <= 0.0 && paid >= 0.0) return 0.0;
     if (saved >= 0.0 && paid <= 0.0) return std::numeric_limits<double>::infinity();
-    // With fewer bytes it pays below; with more bytes and less work only above: then never below.
+    // With fewer bytes it pays below this bandwidth. With more bytes and less work it pays only
+    // above, so never below.
     return saved > 0.0 ? saved / paid : 0.0;
 }
 
@@ -61,7 +62,7 @@ SOTTO_DECL std::string reason(const advice& found) {
                                      "worker sends, the others wait: collectives::all_gather{} "
                                      "applies all, for more bytes."
                                    : "");
-    std::size_t other = found.dense;  // the fastest of the others
+    std::size_t other = found.dense;  // fastest of the other ways
     double below = 0.0;
     for (std::size_t i = 0; i < found.steps.size(); ++i) {
         if (i == found.dense) continue;
@@ -131,7 +132,8 @@ SOTTO_DECL advice advise(double compute_seconds, const network_link& link, int w
                 out.steps[out.dense].way, step.way, link.latency_seconds);
         if (step.step_seconds < out.steps[out.best].step_seconds) out.best = i;
     }
-    // Who says less may learn less: not for a gain that the next run's noise would turn around.
+    // A way that sends less may learn less. A gain below 5 % is within the noise between runs, so
+    // it does not justify that.
     const double good_enough = 1.05 * out.steps[out.best].step_seconds;
     for (std::size_t i = 0; i < ways.size(); ++i)
         if (out.steps[i].step_seconds <= good_enough &&

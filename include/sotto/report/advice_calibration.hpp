@@ -34,17 +34,17 @@
 
 namespace sotto::detail {
 
-/// How long compressors are tried out.
+/// How compressors are measured.
 struct calibration_options {
-    int rounds = 5;          // of each, after two that are not counted; their median is taken
-    std::uint64_t seed = 1;  // of the gradients that are made up
-    double epoch = 1e6;      // passes over the data before these rounds: any warm-up is over
-    /// The clock by which they are timed.
+    int rounds = 5;          // measured rounds of each, after two others; the median counts
+    std::uint64_t seed = 1;  // seed of the random gradients
+    double epoch = 1e6;      // passes over the data before these rounds: after any warm-up
+    /// Clock that times the rounds.
     time_point (*now)() = [] { return std::chrono::steady_clock::now(); };
 };
 
-/// One compressor at work on one rank, as all_reduce does it with `fitting`: what it takes and what
-/// it sends, without a network.
+/// Runs one compressor on one rank, as all_reduce does it with `fitting`. It measures time and sent
+/// bytes without a network.
 template <class Compressor>
 class calibration {
     using exchange = collectives::sparse_all_reduce;
@@ -64,14 +64,14 @@ public:
             entries& e = entries_.emplace_back();
             if (t.size == 0 || is_summed(t)) continue;
             e.way = entry_route(t, codec(), world_, ways);
-            // Of whole groups of stripes: what comes back are places that every rank has.
+            // Sized for whole groups of stripes: the returned places exist on every rank.
             if (e.way.while_sparse() == collectives::sparse_way::reduce_scatter)
                 e.sums = std::make_unique<exchange>(e.way.bind(
                     others_, collectives::stripes(t.size, world_).places() * std::int64_t{world_}));
         }
     }
 
-    /// One round as all_reduce does it; what it sent goes to `way`.
+    /// Does one round as all_reduce does it, and adds its messages to `way`.
     void round(std::int64_t number, double epoch, std::span<const float> gradient,
                way_to_send& way) {
         way.message_bytes = 0.0;
@@ -92,10 +92,10 @@ public:
     }
 
 private:
-    /// How a tensor goes that is not summed.
+    /// The exchange of a tensor that is not summed.
     struct entries {
         entry_route way;
-        std::unique_ptr<exchange> sums;  // where entries are selected from once more
+        std::unique_ptr<exchange> sums;  // set if entries are selected again
     };
 
     codec_of<Compressor> codec() noexcept { return codec_of<Compressor>(state_); }
@@ -143,7 +143,7 @@ private:
         }
     }
 
-    /// The others' entries are this rank's own, at places that their owners have.
+    /// The other ranks' entries are this rank's own, moved to places that those ranks own.
     void select_again(const tensor& t, entries& e, std::span<float> sum, way_to_send& way) {
         if constexpr (takes_back<Compressor>) {
             const sparse_view own = state_.decode(t, message_);
@@ -202,8 +202,8 @@ private:
             start, static_cast<std::size_t>(compressing::payload_size(state_, t, number)));
     }
 
-    /// The arithmetic of a collective's sum: of all but one part in N, a rank adds what arrives;
-    /// in two bytes a value, it also turns twice as many into halves and back.
+    /// The arithmetic of a collective's sum: a rank adds all arriving values except one part in N.
+    /// With two bytes a value, it also converts twice as many to halves and back.
     void add_up(std::span<float> values, wire::value_format format, std::span<float> sum,
                 way_to_send& way) {
         const auto passed =
@@ -229,19 +229,19 @@ private:
     std::vector<float> payload_;
     bytes message_;
     mirror others_;
-    std::vector<entries> entries_;  // by the tensor's index; last: transfers end before the memory
+    std::vector<entries> entries_;  // by tensor index; last, so transfers end before the memory
 };
 
 }  // namespace sotto::detail
 
 namespace sotto {
 
-/// Measures on this machine what a compressor costs a rank that exchanges by collectives::fitting:
-/// encoding its own gradient, decoding the messages of all N or adding up its share of their
-/// entries, for gradients of normally distributed numbers.
-///   cost    rounds + 2 rounds; 16 bytes a weight besides the compressor's own memory, and where
-///           entries are selected again those of a sparse_all_reduce for each tensor
-///   errors  invalid_option: no rounds, no ranks, no weights; what the compressor's bind throws
+/// Measures on this machine what a compressor costs a rank that exchanges with
+/// collectives::fitting: encoding its own gradient, and decoding the messages of all N ranks or
+/// adding up its share of their entries. Gradients are normally distributed random numbers.
+///   cost    rounds + 2 rounds; 16 bytes a weight besides the compressor's own memory. If entries
+///           are selected again, also the memory of a sparse_all_reduce for each tensor
+///   errors  invalid_option: no rounds, no ranks, no weights; exceptions of the compressor's bind
 template <sotto::compressor Compressor>
 detail::way_to_send calibrate(std::string name, const Compressor& options, const layout& tensors,
                               int world_size, detail::calibration_options how = {}) {
@@ -252,12 +252,12 @@ detail::way_to_send calibrate(std::string name, const Compressor& options, const
     if (tensors.size() == 0) throw invalid_option("calibrate: the layout has no weights");
     std::vector<float> gradient(static_cast<std::size_t>(tensors.size()));
     random_stream random(how.seed);
-    const double scale = 0.01 / world_size;  // a rank's share of the mean
+    const double scale = 0.01 / world_size;  // share of one rank in the mean
     for (float& g : gradient) g = static_cast<float>(scale * random.normal());
     detail::way_to_send way{.name = std::move(name)};
     detail::calibration<Compressor> work(options, tensors, world_size);
     std::vector<double> seconds;
-    constexpr int unmeasured = 2;  // memory is touched, residuals fill
+    constexpr int unmeasured = 2;  // first rounds allocate memory and fill residuals
     for (int round = 0; round < unmeasured + how.rounds; ++round) {
         const time_point start = how.now();
         work.round(round, how.epoch, gradient, way);
@@ -269,8 +269,8 @@ detail::way_to_send calibrate(std::string name, const Compressor& options, const
     return way;
 }
 
-/// Whole gradients, halves, and top-k with a residual and DGC at 10 %, 1 % and 0.1 %, each measured
-/// by calibrate. Sparse values travel as fp16; DGC is as it goes on after its warm-up.
+/// Calibrates whole gradients, halves, and top-k with a residual and DGC at 10 %, 1 % and 0.1 %.
+/// Sparse values are sent as fp16; DGC is measured after its warm-up.
 std::vector<detail::way_to_send> usual_ways(const layout& tensors, int world_size,
                                             detail::calibration_options how = {});
 

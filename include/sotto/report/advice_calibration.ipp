@@ -35,7 +35,7 @@ SOTTO_DECL std::vector<detail::way_to_send> usual_ways(const layout& tensors, in
 
 SOTTO_DECL advice advise(double compute_seconds, const network_link& link, int world_size,
                          const layout& tensors, detail::calibration_options how) {
-    detail::check_asked(compute_seconds, link, world_size);  // before time is spent on measuring
+    detail::check_asked(compute_seconds, link, world_size);  // throws before the slow measurement
     if (tensors.size() == 0) throw invalid_option("advise: the layout has no weights");
     return advise(compute_seconds, link, world_size, usual_ways(tensors, world_size, how));
 }

@@ -35,7 +35,7 @@ SOTTO_DECL network_link measure_link(transport_ref through, detail::link_measure
         const auto length = static_cast<std::size_t>(count);
         double best = std::numeric_limits<double>::infinity();
         for (int repetition = 0; repetition < how.repetitions; ++repetition) {
-            through.agree(true);  // all start together
+            through.agree(true);  // all ranks start together
             const time_point start = through.now();
             const tag label{channels::set_up, item, ++exchange};
             detail::collectives::flight transfers(through, 2);
@@ -62,7 +62,7 @@ SOTTO_DECL network_link measure_link(transport_ref through, detail::link_measure
         slowest.small_seconds = (std::max)(slowest.small_seconds, t.small_seconds);
         slowest.large_seconds = (std::max)(slowest.large_seconds, t.large_seconds);
     }
-    // A clock too coarse, or a machine too busy, may show no difference: then at most a nanosecond.
+    // A coarse clock or a busy machine may show no difference: then it counts as a nanosecond.
     const double apart = (std::max)(slowest.large_seconds - slowest.small_seconds, 1e-9);
     const double rate = static_cast<double>(how.large_bytes - how.small_bytes) / apart;
     return {.bytes_per_second = rate,

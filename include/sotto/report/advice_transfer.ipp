@@ -42,7 +42,7 @@ SOTTO_DECL detail::transfer_cost all_reduce_cost(std::int64_t values, int world,
     std::int64_t passed = 0;
     for (int k = 0; k < plan.steps(); ++k) {
         const detail::collectives::step s = plan.at(k);
-        passed += (std::max)(s.out.size(), s.in.size());  // empty where there is nobody
+        passed += (std::max)(s.out.size(), s.in.size());  // empty without a peer
     }
     return {static_cast<double>(passed * wire::bytes_per_value(format)),
             static_cast<double>(plan.steps())};

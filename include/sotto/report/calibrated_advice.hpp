@@ -9,15 +9,16 @@
 
 namespace sotto {
 
-/// "Does it pay here?" for the usual ways to send, tried out on this machine, in place of how the
-/// first run of several workers that sent whole gradients did (else the first of several workers):
-/// on its tensors, beside its computing. Nothing where there is no such run.
+/// "Does it pay here?" for the usual ways to send, measured on this machine. Tensors and computing
+/// time are those of the first run of several workers that sent whole gradients. Without one, they
+/// are those of the first run of several workers. Returns nothing without such a run.
 ///   cost    see calibrate
-///   errors  see calibrate; invalid_option: tensors that no layout takes, as two of one name
+///   errors  see calibrate; invalid_option: tensors that a layout does not accept, such as two with
+///           one name
 std::optional<advice> calibrated_advice(std::span<const run_log> runs, const network_link& link,
                                         detail::calibration_options how = {});
 
-/// Of one run.
+/// The same for one run.
 std::optional<advice> calibrated_advice(const run_log& run, const network_link& link,
                                         detail::calibration_options how = {});
 

@@ -11,37 +11,37 @@
 
 namespace sotto {
 
-/// Writes a run's report at the end of `fit`, and while it goes on, so that it can be looked at at
-/// any time: the page then reloads itself. A call of `fit` that an earlier process had completed
-/// leaves the report as it is. Rank 0 alone; where several models are trained at once, the first
-/// rank of each in a file of its own, see path_of_model. Given to `fit` again, it goes on with the
-/// same run.
-/// Once training is under way, a report that cannot be written does not end it: on_failure is
-/// called, the older one stays, and the next is tried when it is due.
+/// Writes a run's report at the end of `fit` and periodically before, with a page that reloads
+/// itself. Only rank 0 writes. If the job trains several models, the first rank of each model
+/// writes its own file, see path_of_model. If passed to `fit` again, it continues the same run. A
+/// call of `fit` that an earlier process had completed leaves the report unchanged.
+///
+/// During training, a report that cannot be written does not end the run: on_failure is called, the
+/// older report remains, and the next one is tried when due.
 ///   cost    a step as run_recorder; a report O(points and tensors), of all runs, and its file
 ///   errors  on_begin: see write_report. invalid_option: an empty path, a negative interval
 class html_report {
 public:
-    /// How often a report is written while training goes on, and what else is in it.
+    /// When a report is written during training, and what it includes.
     struct options {
-        std::string name = "this run";  // of the run, in the report
-        double every_seconds = 30.0;    // at the next step; 0: not by time
-        std::int64_t every_epochs = 0;  // 0: not by epochs
-        std::vector<run_log> beside{};  // other runs, such as from read_json_lines: drawn first
-        /// What is known of the run that this one goes on with, as from read_json_lines_if_there:
-        /// its first part. Not used where `fit` begins at step 0.
+        std::string name = "this run";  // name of the run in the report
+        double every_seconds = 30.0;    // period, at the next step; 0: not by time
+        std::int64_t every_epochs = 0;  // period in epochs; 0: not by epochs
+        std::vector<run_log> beside{};  // other runs, as from read_json_lines; drawn first
+        /// First part of a continued run, as from read_json_lines_if_there. Not used if `fit`
+        /// begins at step 0.
         std::optional<run_log> earlier{};
-        report_options report{};  // compressors are calibrated at the end of `fit` alone
-        /// Called when reports begin not to be written; null: nothing is.
+        report_options report{};  // options; calibrates only at the end of `fit`
+        /// Called when reports begin to fail; may be null.
         void (*on_failure)(const detail::write_failure&) = detail::complain_of_writing;
     };
 
-    /// Into this file.
+    /// Writes to `path`; throws invalid_option if the path is empty.
     explicit html_report(const std::string& path) : html_report(path, options{}) {}
-    /// Into this file, as the options say; throws the same.
+    /// Writes to `path`; throws invalid_option: an empty path, a negative interval.
     explicit html_report(const std::string& path, options chosen);
 
-    /// What is known of the run so far.
+    /// Returns the run so far.
     const run_log& log() const noexcept { return recorder_.log(); }
 
     void on_begin(const run_info& info);
@@ -54,7 +54,7 @@ public:
 
     void on_end(const fit_report& report);
 
-    /// Why the last report of the run is not there; empty: it is.
+    /// Returns why the last report of the run is missing; empty if it was written.
     std::string incomplete() const;
 
 private:
@@ -62,7 +62,8 @@ private:
 
     void try_to_write();
 
-    /// What was trained is not to be lost where there is, say, no memory to try compressors out.
+    /// Catches exceptions: a failed calibration, such as one without memory, must not lose the
+    /// training.
     void calibrate();
 
     std::string path_;

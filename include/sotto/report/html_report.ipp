@@ -42,7 +42,7 @@ SOTTO_DECL void html_report::on_begin(const run_info& info) {
     options_.earlier.reset();
     recorder_.on_begin(info);
     next_ = options_.every_seconds;
-    write();  // now, not after hours of training: can it be written?
+    write();  // fails early: before hours of training
 }
 
 SOTTO_DECL void html_report::on_step(const step_report& report) {

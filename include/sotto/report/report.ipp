@@ -118,7 +118,7 @@ SOTTO_DECL std::string diagnostics(std::span<const run_log> runs) {
 }
 
 SOTTO_DECL std::string page(std::span<const run_log> runs, const report_options& options) {
-    // Others may have been ended by force long ago, and never will.
+    // Earlier runs may have been killed and never end, so only the last one counts.
     const bool going_on = !runs.empty() && !runs.back().ended;
     std::string out =
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
@@ -173,7 +173,7 @@ SOTTO_DECL void write_report(std::span<const run_log> runs, const std::string& p
         return write_report(runs, path, filled);
     }
     const std::string text = reporting::page(runs, options);
-    (void)detail::make_folder_of(path);  // without one, creating the file reports the reason
+    (void)detail::make_folder_of(path);  // on failure, creating the file reports the reason
     detail::checkpoint::posix_files files;
     detail::checkpoint::whole_file file(files, path, detail::checkpoint::survives::crash);
     file.write(std::as_bytes(std::span(text)));

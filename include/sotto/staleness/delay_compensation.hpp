@@ -13,20 +13,20 @@ void check_compensation(const char* policy, const double& lambda, const double& 
 
 namespace sotto {
 
-/// DC-ASGD-c: a late gradient gets the first term of its Taylor series, so that it is about the
-/// gradient at the present parameters.
-///   math    g + lambda g^2 (w - w_read), all by element. With a bound b > 0 the correction is at
-///           most b |g|: where w moves fast it would feed itself
-///   shape   lambda is tied to the batch: lambda g^2 is an unbiased diagonal of the Hessian where
-///           lambda is the batch's size and the model is right; smaller ones trade bias for
+/// DC-ASGD-c: adds the first term of a Taylor series to a late gradient. The result approximates
+/// the gradient at the current parameters.
+///   math    g + lambda g^2 (w - w_read), by element. With a bound b > 0 the correction is at most
+///           b |g|: without it, a correction feeds itself where w moves fast
+///   shape   lambda is tied to the batch size. If lambda is the batch size and the model is right,
+///           lambda g^2 is an unbiased diagonal of the Hessian. A smaller lambda trades bias for
 ///           variance
-///   cost    the server keeps what each worker has read; see parameter_server
-///   errors  bind throws invalid_option unless lambda is finite and neither is below 0
+///   cost    the server stores the parameters that each worker has read; see parameter_server
+///   errors  bind throws invalid_option unless lambda is finite and lambda and bound are at least 0
 ///   source  Zheng et al. 2017, Asynchronous Stochastic Gradient Descent with Delay Compensation,
 ///           arXiv:1609.08326
 struct delay_compensation {
-    double lambda = 0.04;  // weighs the correction, see shape; 0: plain ASGD
-    double bound = 0.0;    // of the correction, as a share of the gradient; 0: none
+    double lambda = 0.04;  // weight of the correction, see shape; 0: plain ASGD
+    double bound = 0.0;    // limit of the correction, as a share of the gradient; 0: none
 
     static constexpr bool compares = true;
 
@@ -50,7 +50,8 @@ struct delay_compensation {
                         std::span<const std::uint32_t> indices, std::span<const float> values,
                         std::span<const float> then) const noexcept;
 
-        /// Both steps of plain SGD in one pass; there where nothing bounds the correction.
+        /// Compensation and a step of plain SGD in one pass; available if the correction has no
+        /// bound.
         bool descends() const noexcept { return by_.bound == 0.0f; }
         void descend(const tensor&, float rate, std::span<float> next, std::span<const float> now,
                      byte_view gradient, std::span<const float> then) const noexcept;

@@ -13,22 +13,23 @@
 
 namespace sotto {
 
-/// DC-ASGD-a: the same with a lambda for each weight, from the mean square of its gradients.
+/// DC-ASGD-a: `delay_compensation` with one lambda per weight, from the mean square of its
+/// gradients.
 ///   math    s = m s + (1 - m) g^2, s = 0 at first, and 1 - m rounded once, from double;
 ///           g + lambda / sqrt(s + epsilon) g^2 (w - w_read), by element
-///   shape   one s for all workers, or one for each, as the authors' program has it. Where only
-///           entries of a gradient come, those that did not come count as zeros: s decays there
-///           all the same
-///   cost    4 bytes a weight, or a weight and worker; s passes through memory with the weights
+///   shape   one s for all workers, or one per worker as in the authors' program. If a worker sends
+///           only entries of a gradient, all other entries count as zeros: their s decays too
+///   cost    4 bytes a weight, or a weight and worker; each step reads and writes s with the
+///           weights
 ///   errors  bind throws invalid_option: lambda or bound below 0, decay outside [0, 1), epsilon not
 ///           above 0
 ///   source  Zheng et al. 2017, arXiv:1609.08326
 struct delay_compensation_adaptive {
-    double lambda = 2.0;      // weighs the correction; 0: plain ASGD
-    double decay = 0.95;      // m; 0 forgets all but the last gradient
-    double epsilon = 1e-7;    // keeps the root of small mean squares away from 0
-    double bound = 0.0;       // of the correction, as a share of the gradient; 0: none
-    bool per_worker = false;  // whether each worker has an s of its own
+    double lambda = 2.0;      // weight of the correction; 0: plain ASGD
+    double decay = 0.95;      // m; 0: only the last gradient counts
+    double epsilon = 1e-7;    // lower limit under the root, for small mean squares
+    double bound = 0.0;       // limit of the correction, as a share of the gradient; 0: none
+    bool per_worker = false;  // true: one s per worker
 
     static constexpr bool compares = true;
 
@@ -54,7 +55,7 @@ struct delay_compensation_adaptive {
 
         void forget(int worker) noexcept;
 
-        /// `s`, of all workers or of this one, brought up to the last gradient.
+        /// Returns `s` of this worker, or of all workers, with every gradient so far applied.
         std::span<const float> mean_square(int worker = 0) noexcept;
 
         void visit(auto&& field) {
@@ -69,8 +70,9 @@ struct delay_compensation_adaptive {
     private:
         std::span<float> of(const tensor& t) noexcept { return t.of(std::span(squares_[worker_])); }
 
-        // Where only entries come, s is kept divided by the decay of all gradients since: then the
-        // others need not be touched. Some thousand gradients later all are, once.
+        // With sparse gradients s is stored divided by the decay since, so a gradient touches only
+        // its entries. When the scale falls below this limit, after some thousand gradients, all of
+        // s is rescaled.
         static constexpr double least_scale = 1e-18;
 
         double& scale_of(const tensor& t) noexcept;

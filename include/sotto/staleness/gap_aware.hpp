@@ -10,13 +10,13 @@
 
 namespace sotto {
 
-/// A late gradient is divided by how far the parameters have moved since they were read, counted in
-/// steps of their usual length.
+/// Divides a late gradient by the distance that the parameters moved since the worker read them.
+/// The unit of distance is the mean step.
 ///   math    g / (1 + |w - w_read| / C), by element; C = the mean of |change of w in a step| over
-///           all steps so far. Where nothing has moved yet, g. The sum of lengths is a float: C is
-///           off by less than 1 % up to 10^6 steps of the server, and by up to 9 % at 10^7. After
-///           1.6 10^7 equal steps the sum no longer grows
-///   cost    4 bytes a weight, and what parameter_server keeps of what workers have read
+///           all steps so far. If nothing has moved yet, g. The sum of lengths is a float: C is off
+///           by less than 1 % up to 10^6 steps of the server, and by up to 9 % at 10^7. After 1.6
+///           10^7 equal steps the sum no longer grows
+///   cost    4 bytes a weight, plus the parameters that parameter_server stores for each worker
 ///   source  Barkai, Hakimi, Schuster 2020, Gap Aware Mitigation of Gradient Staleness, ICLR;
 ///           arXiv:1909.10802
 struct gap_aware {
@@ -34,7 +34,7 @@ struct gap_aware {
                            std::span<const std::uint32_t> indices, std::span<const float> now,
                            std::span<const float> then) noexcept;
 
-        /// C n: the sum, so that no step is rounded away by the mean's division.
+        /// Adds to the sum C n; a running mean would round small steps away.
         void moved(const tensor& t, std::span<const float> change) noexcept;
 
         void visit(auto&& field) {

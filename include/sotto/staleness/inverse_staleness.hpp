@@ -5,8 +5,8 @@
 
 namespace sotto {
 
-/// The later a gradient, the smaller its step.
-///   math    rate / max(1, tau), tau = the steps since its parameters were read
+/// Divides the step by the gradient's staleness.
+///   math    rate / max(1, tau), tau = the steps since the worker read its parameters
 ///   source  Zhang, Gupta, Lian, Liu 2016, Staleness-aware Async-SGD, arXiv:1511.05950
 struct inverse_staleness {
     struct state {

@@ -5,7 +5,7 @@
 
 namespace sotto {
 
-/// A late gradient moves the parameters as if it were not late: asynchronous SGD.
+/// Asynchronous SGD: applies a late gradient unchanged.
 struct no_compensation {
     struct state {
         double begin(const late_gradient&) const noexcept { return 1.0; }

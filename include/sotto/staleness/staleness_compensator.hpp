@@ -11,38 +11,45 @@
 
 namespace sotto {
 
-/// What a server knows of a gradient that is to move its parameters.
+/// A gradient that a server is about to apply.
 struct late_gradient {
-    int worker = 0;              // whose, 0 to workers - 1
-    std::int64_t staleness = 0;  // steps that the server took since the worker read the parameters
-    std::int64_t step = 0;       // that the server took in all
-    double learning_rate = 0.0;  // of the step that follows; 0 where the optimizer does not tell it
+    int worker = 0;              // worker that sent it, 0 to workers - 1
+    std::int64_t staleness = 0;  // steps of the server since the worker read the parameters
+    std::int64_t step = 0;       // all steps of the server
+    double learning_rate = 0.0;  // of the next step; 0 if the optimizer does not report it
 };
 
-/// What a late gradient is turned into. Options have `bind(layout, workers)`; the state has
-///   begin(late_gradient) -> double      called before the gradient's tensors: by what the learning
-///                                       rate of its step is multiplied
+/// Policy that changes a late gradient before the server applies it. Options have
+/// `bind(layout, workers)`, which returns the state. The state has
+///   begin(late_gradient) -> double
+///       returns the factor on the step's learning rate; called before the gradient's tensors
 /// and may have
-///   compensate(tensor, gradient, now, then)   changes a tensor's gradient, which was computed at
-///                                       the parameters `then` and meets the parameters `now`.
-///                                       noexcept: by now the server has taken the gradient
-///   compensate_part(tensor, first, gradient, now, then)   the same in parts: all spans are of the
-///                                       elements from place `first` on. All parts of a tensor
-///                                       once, instead of compensate; noexcept
-///   descends(), descend(tensor, rate, next, now, gradient, then)   whether, and then: compensates
-///                                       a gradient whose floats lie anywhere, and takes the step
-///                                       of plain SGD by it, from `now` to `next`, which may be
-///                                       `now` or `then`; noexcept
-///   compensate_at(tensor, values, indices, now, then)   the same for entries; `now` and `then` are
-///                                       the whole tensor's. The gradient elsewhere is 0
-///   descend_at(tensor, rate, now, indices, values, then)   the same, and the step of plain SGD by
-///                                       what comes of them; noexcept
-///   moved(tensor, change)               what the step changed the tensor by, after it
-///   forget(worker)                      who left, or is another one from now on
-///   visit(field)                        everything to be saved
-/// `static constexpr bool compares = true` in the options says that compensate is there, and that
-/// the server must keep what each worker has read; `adaptive_rate`, that it needs the learning
-/// rate; `synchronous_only`, that all gradients of a round must be of the same parameters.
+///   compensate(tensor, gradient, now, then)
+///       changes a tensor's gradient, which was computed at the parameters `then` and is applied at
+///       `now`; noexcept, because the server has already accepted the gradient
+///   compensate_part(tensor, first, gradient, now, then)
+///       the same for one part: each span begins at element `first`. Called once for each part of a
+///       tensor, instead of compensate; noexcept
+///   descends()
+///       returns true if descend may be called
+///   descend(tensor, rate, next, now, gradient, then)
+///       compensates a gradient at any alignment and takes a step of plain SGD from `now` to
+///       `next`; `next` may be `now` or `then`; noexcept
+///   compensate_at(tensor, values, indices, now, then)
+///       compensate for the entries of a sparse gradient, which is 0 elsewhere; `now` and `then`
+///       span the whole tensor
+///   descend_at(tensor, rate, now, indices, values, then)
+///       compensate_at and a step of plain SGD with the result; noexcept
+///   moved(tensor, change)
+///       receives the change of a tensor after the step
+///   forget(worker)
+///       called if this worker left or a new one takes its rank
+///   visit(field)
+///       visits everything that a checkpoint saves
+/// Constants of the options, each `static constexpr bool ... = true`:
+///   compares           the state has compensate; the server must store what each worker has read
+///   adaptive_rate      the state needs the learning rate
+///   synchronous_only   all gradients of a round must be computed at the same parameters
 template <class C>
 concept staleness_compensator = requires(const C& options, const layout& tensors, int workers) {
     options.bind(tensors, workers);
@@ -52,7 +59,7 @@ concept staleness_compensator = requires(const C& options, const layout& tensors
     { state.begin(what) } -> std::same_as<double>;
 };
 
-/// The state that a compensator's options become.
+/// The state type of a compensator.
 template <class C>
 using compensator_state = decltype(std::declval<const C&>().bind(std::declval<const layout&>(), 1));
 
@@ -60,19 +67,19 @@ using compensator_state = decltype(std::declval<const C&>().bind(std::declval<co
 
 namespace sotto::detail {
 
-/// The server must keep the parameters that each worker has read.
+/// The server must store the parameters that each worker has read.
 template <class C>
 concept compares_parameters = requires {
     requires C::compares;
 };
 
-/// Only for rounds in which all workers read the same parameters.
+/// Works only in rounds in which all workers read the same parameters.
 template <class C>
 concept only_for_rounds = requires {
     requires C::synchronous_only;
 };
 
-/// Asks what the optimizer's learning rate is.
+/// Needs the optimizer's learning rate.
 template <class C>
 concept adapts_rate = requires {
     requires C::adaptive_rate;
@@ -80,7 +87,7 @@ concept adapts_rate = requires {
 
 }  // namespace sotto::detail
 
-/// The members that a compensator may leave out.
+/// Calls the optional members of a compensator, if it has them.
 namespace sotto::detail::compensating {
 
 template <class State>
@@ -94,7 +101,8 @@ void compensate(State& state, const tensor& t, std::span<float> gradient,
     }
 }
 
-/// Whether a gradient can be compensated part by part: it never is, or there is compensate_part.
+/// True if a gradient can be compensated part by part: compensate is absent, or compensate_part is
+/// present.
 template <class State>
 inline constexpr bool works_by_parts = !requires(
     State & state, const tensor& t, std::span<float> gradient, std::span<const float> then) {
@@ -113,8 +121,8 @@ void compensate_part(State& state, const tensor& t, std::int64_t first, std::spa
         state.compensate_part(t, first, gradient, now, then);
 }
 
-/// Whether a step of plain SGD may be left to `descend`: nothing is to be compensated, or there is
-/// one.
+/// Returns true if `descend` may take a step of plain SGD: nothing needs compensation, or the
+/// state's own `descends` agrees.
 template <class State>
 bool descends(const State& state, bool compensates) noexcept {
     if constexpr (requires { state.descends(); })
@@ -139,7 +147,7 @@ void compensate_at(State& state, const tensor& t, std::span<float> values,
         state.compensate_at(t, values, indices, now, then);
 }
 
-/// Whether a gradient can be compensated by its entries: it never is, or there is compensate_at.
+/// True if a sparse gradient can be compensated: compensate is absent, or compensate_at is present.
 template <class State>
 inline constexpr bool works_by_entries = !requires(
     State & state, const tensor& t, std::span<float> gradient, std::span<const float> then) {
@@ -150,7 +158,7 @@ inline constexpr bool works_by_entries = !requires(
     state.compensate_at(t, values, indices, then, then);
 };
 
-/// Whether the state has descend_at.
+/// True if the state has descend_at.
 template <class State>
 inline constexpr bool descends_at = requires(State& state, const tensor& t, std::span<float> now,
                                              std::span<const std::uint32_t> indices,
@@ -159,7 +167,7 @@ inline constexpr bool descends_at = requires(State& state, const tensor& t, std:
     noexcept;
 };
 
-/// Whether the state has moved.
+/// True if the state has moved.
 template <class State>
 inline constexpr bool watches_moves = requires(State& state, const tensor& t,
                                                std::span<const float> change) {

@@ -4,13 +4,12 @@
 
 #include "sotto/topologies/topology.hpp"
 
-/// Who mixes with whom, and what the matrices of such graphs are like.
+/// Topologies: which ranks mix with each other, and the properties of their mixing matrices.
 namespace sotto::topologies {
 
-/// Each rank mixes with all others, so that one round gives everybody the mean.
+/// Each rank mixes with all others, so one round gives every rank the mean.
 ///   math    weights 1/n;  second singular value 0
-///   cost    n - 1 links a rank; whoever mixes may take an all-reduce for it, which sends fewer
-///           bytes
+///   cost    n - 1 links a rank. A mixing may use an all-reduce instead, which sends fewer bytes
 struct complete {
     auto bind(int size) const {
         mixing_matrix matrix(size);

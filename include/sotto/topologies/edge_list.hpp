@@ -16,35 +16,34 @@ namespace sotto::detail::topologies {
 /// A link between two ranks.
 struct edge {
     int from = 0;                    // a rank
-    int to = 0;                      // another one
-    std::optional<double> weight{};  // of all of them or of none
-    std::int64_t line = 0;           // of the file that it was read from, for errors
+    int to = 0;                      // another rank
+    std::optional<double> weight{};  // set for all edges or for none
+    std::int64_t line = 0;           // line of the file it was read from, for errors; 0: none
 };
 
 }  // namespace sotto::detail::topologies
 
 namespace sotto::topologies {
 
-/// A graph of the user's own.
-///   math    without weights: by degree, or, of links that go one way, 1 / (1 + links out of their
-///           rank), as push-sum wants them. With weights these, and what they leave of 1 is the
-///           rank's own. Each link goes both ways unless `directed`
-///   shape   the same link twice counts once where there are no weights, and adds up where there
-///           are
-///   errors  invalid_option, naming the line of the file that a link was read from: a rank that is
-///           none; a weight below 0 or not finite; weights of some links and not of others. A
-///           matrix is refused where it is used, see mixing_matrix
+/// A user-defined graph. Each link goes both ways unless `directed` is set.
+///   math    without weights: by degree, or for directed links 1 / (1 + links out of their rank),
+///           as push-sum requires. With weights: a rank's own weight is 1 minus the weights of its
+///           links
+///   shape   a repeated link counts once without weights. With weights its weights add up
+///   errors  invalid_option, naming the line of the file a link was read from: a rank out of range;
+///           a weight below 0 or not finite; weights for some links and not for others. An
+///           unsuitable matrix is rejected where it is used, see mixing_matrix
 struct edge_list {
     std::vector<detail::topologies::edge> edges{};  // in any order
-    bool directed = false;                          // whether links go only from `from` to `to`
-    std::string file{};                             // that they were read from, for errors and logs
+    bool directed = false;                          // true: links go only from `from` to `to`
+    std::string file{};                             // file of the edges, for errors and logs
 
-    /// Of the file, if it is known.
+    /// Returns the file's name if known.
     std::string name() const { return file.empty() ? "edge_list" : file; }
 
     auto bind(int size) const {
         const bool has_weights = weighted();
-        mixing_matrix graph(size);  // without weights, of links that count for one
+        mixing_matrix graph(size);  // without weights, each link counts as 1
         for (const detail::topologies::edge& e : edges) add(graph, e);
         if (has_weights) return topologies::repeated(std::move(graph));
         if (!directed) {
@@ -83,16 +82,16 @@ private:
 
 namespace sotto::detail::topologies {
 
-/// The words of a line, up to a '#'.
+/// Returns the words of a line up to a '#'.
 std::vector<std::string_view> words_of(std::string_view line);
 
 }  // namespace sotto::detail::topologies
 
 namespace sotto::topologies {
 
-/// Reads a graph: a line for each link, two ranks and perhaps its weight, blanks or commas between;
-/// what follows a '#' is not read.
-///   errors  io_failure: it is no regular file or cannot be read; malformed, naming the line
+/// Reads a graph from a file. Each line is a link: two ranks and an optional weight, separated by
+/// blanks or commas. Text after a '#' is ignored.
+///   errors  io_failure: the file is not regular or cannot be read; malformed, naming the line
 edge_list read_edge_list(const std::string& file, bool directed = false);
 
 }  // namespace sotto::topologies

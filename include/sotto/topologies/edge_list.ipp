@@ -30,7 +30,7 @@ SOTTO_DECL void edge_list::add(mixing_matrix& to, const detail::topologies::edge
 
 SOTTO_DECL bool edge_list::weighted() const {
     std::size_t count = 0;
-    const detail::topologies::edge* without = nullptr;  // the first one
+    const detail::topologies::edge* without = nullptr;  // first edge without a weight
     for (const detail::topologies::edge& e : edges)
         if (e.weight)
             ++count;

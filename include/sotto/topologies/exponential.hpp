@@ -7,7 +7,7 @@
 #include "sotto/topologies/topology.hpp"
 
 namespace sotto::detail::topologies {
-/// 1, 2, 4, ... below the number of ranks.
+/// Returns 1, 2, 4, ... below the number of ranks.
 std::vector<std::int64_t> powers_below(int size);
 
 int after(int rank, std::int64_t steps, int size) noexcept;
@@ -15,9 +15,9 @@ int after(int rank, std::int64_t steps, int size) noexcept;
 
 namespace sotto::topologies {
 
-/// Each rank sends to those 1, 2, 4, ... places after it. Links go one way, and every rank has as
-/// many out as in, so that the mean is kept.
-///   math    weights 1 / (1 + ceil(log2 n));  second singular value 0.6 of 16 ranks, 0.714 of 64
+/// Each rank sends to the ranks 1, 2, 4, ... places after it. Links go one way. Every rank has as
+/// many links out as in, so the mean is kept.
+///   math    weights 1 / (1 + ceil(log2 n));  second singular value 0.6 for 16 ranks, 0.714 for 64
 ///   cost    ceil(log2 n) links a rank
 ///   source  Assran et al. 2019, Stochastic gradient push, arXiv:1811.10792; Ying et al. 2021,
 ///           Exponential graph is provably efficient for decentralized deep training
@@ -34,10 +34,10 @@ struct exponential {
     void describe(auto&&) const {}
 };
 
-/// The same links, one a round: in round t each rank sends to the one 2^t places after it, which
-/// takes the mean of the two.
-///   math    weights 1/2;  the mean of all after log2 n rounds where n is a power of two
-///   cost    1 link a rank and round
+/// The links of `exponential`, one per round. In round t each rank sends to the rank 2^t places
+/// after it, which averages the two values.
+///   math    weights 1/2;  log2 n rounds give the mean of all ranks if n is a power of two
+///   cost    1 link per rank and round
 ///   source  as exponential
 struct one_peer_exponential {
     auto bind(int size) const {

@@ -8,9 +8,9 @@
 namespace sotto::topologies {
 
 /// Ranks whose numbers differ in one bit mix.
-///   math    weights 1 / (1 + log2 n);  second singular value 1 - 2 / (1 + log2 n). Where n is no
-///           power of two some links are missing, and weights are by degree
-///   cost    log2 n links a rank, at most
+///   math    weights 1 / (1 + log2 n);  second singular value 1 - 2 / (1 + log2 n). If n is not a
+///           power of two, some links are missing and weights are by degree
+///   cost    at most log2 n links a rank
 struct hypercube {
     auto bind(int size) const {
         std::vector<std::pair<int, int>> edges;

@@ -8,13 +8,13 @@
 
 namespace sotto::topologies {
 
-/// Another topology whose links count for less, a rank's own values for more: (1 - share) I + share
-/// W. No eigenvalue of `lazy{.inner, .share = 0.5}` is below 0, which some methods need.
-///   errors  invalid_option: a share that is not above 0 and at most 1
+/// Another topology with smaller link weights and larger own weights: (1 - share) I + share W.
+/// `lazy{.inner, .share = 0.5}` has no eigenvalue below 0, which some methods need.
+///   errors  invalid_option: a share outside (0, 1]
 template <topology Inner>
 struct lazy {
-    Inner inner{};       // the other topology
-    double share = 0.5;  // what of it is mixed in, in (0, 1]
+    Inner inner{};       // the topology W
+    double share = 0.5;  // weight of W, in (0, 1]
 
     class state;
     state bind(int size) const {
@@ -22,7 +22,7 @@ struct lazy {
                        detail::allowed::above(0.0).at_most(1.0));
         return {*this, size};
     }
-    /// That of the other, as a lazy one.
+    /// Returns the inner topology's name after "lazy ".
     std::string name() const { return "lazy " + name_for_logs(inner); }
     void describe(auto&& field) const {
         field("inner", inner);
@@ -49,7 +49,7 @@ public:
         return matrix_;
     }
     std::int64_t period() const { return inner_.period(); }
-    /// The triangle's inequality: no more than that is left.
+    /// An upper bound, by the triangle inequality.
     double mean_contraction()
         const requires detail::topologies::tells_mean_contraction<topology_state<Inner>> {
         return 1.0 - share_ + share_ * inner_.mean_contraction();

@@ -12,10 +12,10 @@
 
 namespace sotto::detail::topologies {
 
-/// Another rank, and what values that go between the two count for.
+/// A linked rank and the weight of the link.
 struct neighbour {
-    int rank = 0;         // the other rank
-    double weight = 0.0;  // in the row, or the column
+    int rank = 0;         // the linked rank
+    double weight = 0.0;  // entry of the row, or of the column
 
     friend bool operator==(const neighbour&, const neighbour&) = default;
 };
@@ -24,72 +24,72 @@ struct neighbour {
 
 namespace sotto::topologies {
 
-/// A weight as a float of which sums are floats, too, up to 1: so that what a rank gives away and
-/// what it keeps, or what comes in and what goes for it, add up exactly.
-///   math    the multiple of 2^-24 at or below it: off by less than 6e-8
+/// Returns `weight` rounded so that float sums of such weights are exact up to 1. Kept and sent
+/// shares, or added and subtracted ones, then add up exactly.
+///   math    the largest multiple of 2^-24 that does not exceed it; the error is below 6e-8
 float summable_weight(double weight) noexcept;
 
-/// Who mixes with whom in a round, with what weight: x_i becomes the sum over j of w_ij x_j. A
-/// rank's own weight is what its links leave of 1, so that a matrix mixes by differences:
-///   math    x_i + sum over j of w_ij (x_j - x_i);  the mean over all ranks is kept where rows and
-///           columns add up to 1, and where w_ij = w_ji it is kept link by link
-///   cost    O(ranks + links) of memory; none is taken after clear where as many links come again
-///   errors  link throws invalid_option: a rank that is none of them, a weight below 0 or not
-///           finite
+/// The links and weights of one round: x_i becomes the sum over j of w_ij x_j. A rank's own weight
+/// is 1 minus the weights of its links, so a matrix mixes differences.
+///   math    x_i + sum over j of w_ij (x_j - x_i). The mean over all ranks is kept if rows and
+///           columns add up to 1. If w_ij = w_ji, each link keeps it
+///   cost    O(ranks + links) memory. After `clear`, as many links as before allocate nothing
+///   errors  link throws invalid_option: a rank out of range, a weight below 0 or not finite
 class mixing_matrix {
 public:
-    /// By how much sums of weights may be off.
+    /// Tolerance for sums of weights.
     static constexpr double rounding = 1e-9;
 
-    /// Of so many ranks without links: each keeps its own. Throws invalid_option below 1.
+    /// Creates a matrix of `size` ranks without links. Throws invalid_option below 1.
     explicit mixing_matrix(int size);
 
-    /// Ranks.
+    /// Number of ranks.
     int size() const noexcept { return static_cast<int>(into_.size()); }
 
-    /// No links any more; memory stays for as many.
+    /// Removes all links and keeps their memory.
     void clear() noexcept;
 
-    /// What `from` has counts for `weight` at `to`. A link that is there already weighs more then;
-    /// one of a rank to itself adds nothing to its own weight but what others leave.
+    /// Adds `weight` to the link from `from` to `to`. A rank's own weight is always 1 minus its
+    /// links, so a link to itself has no effect.
     mixing_matrix& link(int to, int from, double weight);
 
-    /// Both ways.
+    /// Adds the link in both directions.
     mixing_matrix& link_both(int a, int b, double weight);
 
-    /// Those whose values a rank mixes with its own, ascending.
+    /// Returns the ranks whose values `rank` mixes in, ascending.
     std::span<const detail::topologies::neighbour> into(int rank) const noexcept;
-    /// Those that mix in the rank's values, ascending.
+    /// Returns the ranks that mix in the value of `rank`, ascending.
     std::span<const detail::topologies::neighbour> out_of(int rank) const noexcept;
 
-    /// What `from` counts for at `to`: the matrix's entry in row `to`.
+    /// Returns the entry in row `to` and column `from`.
     double weight(int to, int from) const noexcept;
-    /// What its links leave of a row.
+    /// Returns 1 minus the links of the row.
     double own_weight(int rank) const noexcept { return 1.0 - sum_of(into(rank)); }
-    /// What its links leave of a column: what a rank that shares itself out keeps.
+    /// Returns 1 minus the links of the column: the share a rank keeps when it sends shares.
     double kept_share(int rank) const noexcept { return 1.0 - sum_of(out_of(rank)); }
 
-    /// The most links out of a rank, and into one.
+    /// Most links out of a rank.
     int degree() const noexcept { return most_of(out_of_); }
-    /// The most links into a rank.
+    /// Most links into a rank.
     int degree_in() const noexcept { return most_of(into_); }
 
-    /// Whether every link weighs the same both ways.
+    /// True if every link has the same weight in both directions.
     bool is_symmetric() const noexcept;
 
-    /// Whether everybody gets the mean of all in this round.
+    /// True if one round gives every rank the mean of all.
     bool is_mean() const noexcept;
 
-    /// The mean over all ranks is kept.
-    ///   cost    O(ranks + links), no memory
-    ///   errors  invalid_option: rows or columns that do not add up to 1, naming the first, and the
-    ///           round and the topology, where they are given
+    /// Checks that the matrix keeps the mean over all ranks.
+    ///   cost    O(ranks + links), no allocation
+    ///   errors  invalid_option: the first row or column that does not add up to 1, with the round
+    ///           and the topology if given
     void require_doubly_stochastic(std::int64_t round = -1, std::string_view name = {}) const;
 
-    /// The sum over all ranks is kept: each shares out all that it has, and keeps something itself.
-    ///   cost    O(ranks + links), no memory
-    ///   errors  invalid_option: a column whose links take all or more, and the round and the
-    ///           topology, where they are given
+    /// Checks that the matrix keeps the sum over all ranks: each rank sends shares of its value and
+    /// keeps one.
+    ///   cost    O(ranks + links), no allocation
+    ///   errors  invalid_option: a column whose links add up to 1 or more, with the round and the
+    ///           topology if given
     void require_column_stochastic(std::int64_t round = -1, std::string_view name = {}) const;
 
     friend bool operator==(const mixing_matrix&, const mixing_matrix&) = default;
@@ -111,9 +111,9 @@ private:
     std::vector<std::vector<detail::topologies::neighbour>> into_, out_of_;
 };
 
-/// Weights for a graph of any shape: w_ij = 1 / (1 + max(degree of i, degree of j)), which a rank
-/// knows of its links alone.
-///   shape   edges: pairs of ranks, each link both ways; the same pair twice counts once
+/// Returns weights for a graph of any shape: w_ij = 1 / (1 + max(degree of i, degree of j)). A rank
+/// needs only its own links and its neighbours' degrees.
+///   shape   edges: pairs of ranks, each a link both ways; a repeated pair counts once
 ///   source  Xiao, Boyd, Kim 2007, Distributed average consensus with least-mean-square deviation
 ///           (Metropolis-Hastings weights)
 mixing_matrix by_degree(int size, std::span<const std::pair<int, int>> edges);

@@ -141,7 +141,7 @@ SOTTO_DECL void mixing_matrix::refuse(std::int64_t round, std::string_view name,
 }
 
 SOTTO_DECL mixing_matrix by_degree(int size, std::span<const std::pair<int, int>> edges) {
-    mixing_matrix graph(size);  // of links that count for as many as there are
+    mixing_matrix graph(size);  // only its degrees are used
     for (const auto& [a, b] : edges) graph.link_both(a, b, 1.0);
     mixing_matrix result(size);
     for (int rank = 0; rank < size; ++rank)

@@ -8,15 +8,15 @@
 
 namespace sotto::topologies {
 
-/// In every round ranks are paired anew by chance, the same on all of them, and each pair takes its
-/// mean. Where their number is odd one is alone.
-///   math    weights 1/2;  a round leaves of the square of the distance to the mean, in expectation
-///           and in any direction, (n - 2) / (2 (n - 1)) for even n and 1/2 for odd: about half,
-///           whatever n. mean_contraction is the root of that
-///   cost    1 link a rank and round; matrix(round) O(n), no allocation
+/// Pairs the ranks at random in every round. All ranks draw the same pairs, and each pair takes its
+/// mean. If the number of ranks is odd, one rank is left out.
+///   math    weights 1/2. In expectation and in any direction a round leaves a part of the squared
+///           distance to the mean. For even n it is (n - 2) / (2 (n - 1)), for odd n 1/2: about
+///           half, independent of n. mean_contraction is the square root of this
+///   cost    1 link per rank and round; matrix(round) O(n), no allocation
 ///   source  Boyd et al. 2006, Randomized gossip algorithms
 struct random_matching {
-    std::uint64_t seed = 1;  // of the draws, alike on all ranks
+    std::uint64_t seed = 1;  // of the draws, the same on all ranks
 
     class state;
     state bind(int size) const;

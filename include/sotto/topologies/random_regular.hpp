@@ -9,16 +9,17 @@
 
 namespace sotto::topologies {
 
-/// A graph drawn once by chance in which every rank has as many links: few links that mix well.
-///   math    weights 1 / (1 + degree). Drawn by pairing ends of links, again until no link joins a
-///           rank to itself, no two the same pair, and all are connected
+/// A graph, drawn at random once, in which every rank has the same number of links. It mixes well
+/// with few links.
+///   math    weights 1 / (1 + degree). Link ends are paired at random, again until no link joins a
+///           rank to itself, no pair repeats and the graph is connected
 ///   cost    `degree` links a rank
-///   errors  invalid_option: a degree below 1, not below the number of ranks, odd for an odd number
-///           of ranks, or 1 for more than two, which are not connected then
+///   errors  invalid_option: a degree below 1 or not below the number of ranks; an odd degree for
+///           an odd number of ranks; degree 1 for more than two ranks, which would not be connected
 ///   source  Bollobas 1980, the configuration model
 struct random_regular {
-    int degree = 4;          // links of every rank
-    std::uint64_t seed = 1;  // of the draws, alike on all ranks
+    int degree = 4;          // links of each rank
+    std::uint64_t seed = 1;  // of the draws, the same on all ranks
 
     auto bind(int size) const {
         require_possible(size);
@@ -38,7 +39,7 @@ struct random_regular {
 private:
     void require_possible(int size) const;
 
-    /// Nothing where chance did not give such a graph.
+    /// Returns the edges, or nothing if the draw failed.
     std::vector<std::pair<int, int>> drawn(int size, random_stream random) const;
 
     static bool connected(int size, const std::vector<std::pair<int, int>>& edges);

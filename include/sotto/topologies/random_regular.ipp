@@ -25,8 +25,8 @@ SOTTO_DECL void random_regular::require_possible(int size) const {
 
 SOTTO_DECL std::vector<std::pair<int, int>> random_regular::drawn(int size,
                                                                   random_stream random) const {
-    // Pairs are drawn one at a time from the ends that are left, so that a pair that cannot be
-    // is drawn again and not the whole graph: that would take e^(degree^2 / 4) attempts.
+    // Pairs are drawn one at a time from the remaining ends, so that an invalid pair is redrawn
+    // alone. Redrawing the whole graph would take e^(degree^2 / 4) attempts.
     std::vector<int> ends;
     for (int rank = 0; rank < size; ++rank)
         ends.insert(ends.end(), static_cast<std::size_t>(degree), rank);

@@ -6,9 +6,10 @@
 
 namespace sotto::topologies {
 
-/// Each rank mixes with the one before and the one after it.
-///   math    weights 1/3;  second singular value 1/3 + 2/3 cos(2 pi / n), which nears 1 as n grows:
-///           0.8047 of 8 ranks, 0.9968 of 64. Of 2 ranks the two links are one, of weight 1/2
+/// Each rank mixes with the rank before it and the rank after it.
+///   math    weights 1/3;  second singular value 1/3 + 2/3 cos(2 pi / n), which approaches 1 as n
+///           grows: 0.8047 for 8 ranks, 0.9968 for 64. With 2 ranks the two links are one of weight
+///           1/2
 ///   cost    2 links a rank
 struct ring {
     auto bind(int size) const {

@@ -16,50 +16,50 @@
 
 namespace sotto::topologies {
 
-/// By how much one pass through these matrices shrinks differences between ranks, at least: the
-/// second singular value of their product, the largest of the product less the mean of all. Each is
-/// doubly stochastic.
+/// Returns a bound on the factor by which one pass through doubly stochastic matrices shrinks
+/// differences between ranks. It is the second singular value of their product: the largest
+/// singular value of the product minus the averaging matrix.
 ///   math    ||W x - mean|| <= lambda ||x - mean||
-///   cost    as of largest_on_differences; 64 ranks take less than a millisecond, 1,000 in a ring
-///           a second
+///   cost    as of largest_on_differences; under a millisecond for 64 ranks, a second for 1,000 in
+///           a ring
 double second_singular_value(std::span<const mixing_matrix> rounds);
 
-/// Of one round alone.
+/// The same for one round.
 double second_singular_value(const mixing_matrix& round);
 
 }  // namespace sotto::topologies
 
 namespace sotto::detail::topologies {
 
-/// The same of what was asked for last, without computing it again: where ranks are threads of one
-/// process, each asks for the same.
+/// Returns second_singular_value, cached for the last argument. Ranks that are threads of one
+/// process all ask for the same value.
 double last_singular_value(std::vector<sotto::topologies::mixing_matrix> rounds);
 
 }  // namespace sotto::detail::topologies
 
 namespace sotto::topologies {
 
-/// The smallest eigenvalue of a symmetric matrix; 1 of one rank.
+/// Returns the smallest eigenvalue of a symmetric matrix; 1 for one rank.
 double smallest_eigenvalue(const sotto::topologies::mixing_matrix& round);
 
 }  // namespace sotto::topologies
 
 namespace sotto::detail::topologies {
 
-/// What a topology is, in numbers.
+/// Mixing properties of a topology.
 struct mixing_summary {
-    int ranks = 1;            // that mix
-    std::int64_t period = 1;  // 0: each round is drawn anew
-    int degree = 0;           // the most links out of a rank, or into one, in a round
-    /// A round leaves at most this of differences; of matrices that take turns the geometric mean
-    /// over their period, which bounds what whole periods leave and not what one round does. Not a
-    /// number where rounds are drawn anew: no bound but 1 holds for all that may be drawn.
+    int ranks = 1;            // number of ranks that mix
+    std::int64_t period = 1;  // rounds; 0: each round is drawn at random
+    int degree = 0;           // most links out of a rank, or into one, in a round
+    /// Bound on the factor by which a round shrinks differences between ranks. If several matrices
+    /// take turns, it is the geometric mean over their period, which bounds whole periods and not a
+    /// single round. NaN if rounds are drawn at random: no bound below 1 holds for every draw.
     double second_singular_value = 0.0;
-    /// The same in the root of the mean of squares over what may be drawn: that very value where
-    /// matrices repeat. Not a number where a topology that is drawn anew does not tell it.
+    /// Root mean square of that factor over the draws; equal to it if matrices repeat. NaN if a
+    /// topology that draws rounds at random does not provide it.
     double mean_contraction = 0.0;
 
-    /// Of the squares: E ||x - mean||^2 shrinks to 1 - p of it a round, or further.
+    /// A round reduces E ||x - mean||^2 to at most 1 - p of it.
     double p() const noexcept;
 };
 
@@ -67,7 +67,7 @@ struct mixing_summary {
 
 namespace sotto::topologies {
 
-/// Of a topology's state. The name is for errors.
+/// Returns the summary of a topology's state. `name` appears in errors.
 ///   errors  invalid_option: a matrix that is not doubly stochastic
 template <class State>
 detail::topologies::mixing_summary summary_of(State& state, std::string_view name = {}) {

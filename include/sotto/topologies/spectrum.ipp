@@ -10,7 +10,7 @@
 
 namespace sotto::detail::topologies {
 
-/// y = W x, or the transposed W x.
+/// Computes y = W x, or y = W^T x.
 SOTTO_DECL void multiply(const sotto::topologies::mixing_matrix& by, std::span<const double> x,
                          std::span<double> y, bool transposed) {
     for (int rank = 0; rank < by.size(); ++rank) {
@@ -31,9 +31,9 @@ SOTTO_DECL double length_of(std::span<const double> x) {
     return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
 }
 
-/// x = W x, or the transposed W x, of differences: x has mean 0, before and after. A round that
-/// leaves less than 1e-12 of their length leaves rounding alone: x becomes 0, so that matrices
-/// after which all ranks have the mean have a singular value of 0.
+/// Computes x = W x, or x = W^T x, for differences: x has mean 0 before and after. If less than
+/// 1e-12 of their length is left, that is rounding error and x becomes 0. A product that gives all
+/// ranks the mean thus has singular value 0.
 SOTTO_DECL void mix_differences(const sotto::topologies::mixing_matrix& by, std::span<double> x,
                                 std::span<double> between, bool transposed) {
     const double before = length_of(x);
@@ -43,8 +43,9 @@ SOTTO_DECL void mix_differences(const sotto::topologies::mixing_matrix& by, std:
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = is_rounding ? 0.0 : between[i];
 }
 
-/// The largest eigenvalue of a symmetric tridiagonal matrix.
-///   math    bisection: the number of negative pivots of T - x I is that of eigenvalues below x
+/// Returns the largest eigenvalue of a symmetric tridiagonal matrix.
+///   math    bisection: the number of negative pivots of T - x I is the number of eigenvalues below
+///           x
 SOTTO_DECL double largest_eigenvalue(std::span<const double> diagonal,
                                      std::span<const double> beside) {
     const auto reach = [&](std::size_t i) {
@@ -53,7 +54,7 @@ SOTTO_DECL double largest_eigenvalue(std::span<const double> diagonal,
     };
     double low = diagonal[0], high = diagonal[0];
     for (std::size_t i = 0; i < diagonal.size(); ++i) {
-        low = (std::max)(low, diagonal[i]);  // no larger than the largest eigenvalue
+        low = (std::max)(low, diagonal[i]);  // never above the largest eigenvalue
         high = (std::max)(high, diagonal[i] + reach(i));
     }
     for (int halving = 0; halving < 100 && low < high; ++halving) {
@@ -70,9 +71,10 @@ SOTTO_DECL double largest_eigenvalue(std::span<const double> diagonal,
     return 0.5 * (low + high);
 }
 
-/// The largest eigenvalue on vectors of mean 0 of a symmetric operator, `apply(x, y)`: y = A x.
-///   math    Lanczos, each vector made orthogonal to all before it; exact after as many steps as
-///           there are different eigenvalues
+/// Returns the largest eigenvalue, on vectors of mean 0, of a symmetric operator. `apply(x, y)`
+/// computes y = A x.
+///   math    Lanczos; each vector is orthogonalised against all before it. Exact after as many
+///           steps as there are distinct eigenvalues
 ///   cost    m products and m^2 n operations for m steps
 ///   source  Lanczos 1950
 template <class Apply>
@@ -85,7 +87,7 @@ double largest_on_differences(int size, Apply apply) {
     for (double& value : x) value = random.uniform(-1.0f, 1.0f);
     double found = 0.0;
     for (std::size_t step = 0; step + 1 < n; ++step) {
-        for (int again = 0; again < 2; ++again) {  // twice: once leaves rounding
+        for (int again = 0; again < 2; ++again) {  // one pass leaves rounding errors
             subtract_mean(x);
             for (const auto& b : basis) {
                 const double along = std::inner_product(x.begin(), x.end(), b.begin(), 0.0);
@@ -139,7 +141,7 @@ namespace sotto::detail::topologies {
 SOTTO_DECL double last_singular_value(std::vector<sotto::topologies::mixing_matrix> rounds) {
     static std::mutex mutex;
     static std::vector<sotto::topologies::mixing_matrix> last;
-    static double value = 1.0;  // of no rounds
+    static double value = 1.0;  // for an empty product
     const std::lock_guard lock(mutex);
     if (last != rounds) {
         value = second_singular_value(rounds);
@@ -167,7 +169,7 @@ namespace sotto::detail::topologies {
 
 SOTTO_DECL double mixing_summary::p() const noexcept {
     const double p = 1.0 - mean_contraction * mean_contraction;
-    return p < 0.0 ? 0.0 : p;  // by rounding
+    return p < 0.0 ? 0.0 : p;  // negative only by rounding
 }
 
 }  // namespace sotto::detail::topologies

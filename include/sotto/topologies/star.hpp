@@ -6,9 +6,9 @@
 
 namespace sotto::topologies {
 
-/// Rank 0 mixes with all others, and they with it alone.
-///   math    weights 1/n, by degree; second singular value 1 - 1/n: a hub mixes slowly, for what it
-///           hears of each is little
+/// Rank 0 mixes with all others, and each of them only with rank 0.
+///   math    weights 1/n, by degree; second singular value 1 - 1/n: a star mixes slowly, because
+///           rank 0 gives each value a small weight
 ///   cost    n - 1 links at rank 0, 1 at others
 struct star {
     auto bind(int size) const {

@@ -13,17 +13,18 @@
 
 namespace sotto {
 
-/// Who talks to whom, with what weight, in which round. Options have `bind(size)`, for so many
-/// ranks; the state, which is the same on all of them, has
+/// Defines which ranks mix in which round, with what weights. Options have `bind(size)`, which
+/// returns the state for that many ranks and throws invalid_option if the topology does not allow
+/// them. The state is the same on all ranks and has
 ///   matrix(round) -> const topologies::mixing_matrix&   of one round of mixing; valid until the
 ///                        next call
-///   period() -> std::int64_t   after so many rounds matrices repeat; 0: each is drawn anew
-/// and may have, with the default for those that do not,
-///   mean_contraction() -> double   where each is drawn anew: what a round leaves of the distance
-///                        to the mean, in the root of the mean of squares over what may be drawn,
-///                        at most; not known
+///   period() -> std::int64_t   number of rounds after which matrices repeat; 0: each is drawn at
+///                        random
+/// It may have
+///   mean_contraction() -> double   if rounds are drawn at random: an upper bound on the root mean
+///                        square, over the draws, of the factor by which a round shrinks the
+///                        distance to the mean. Default: unknown
 /// Options may have name(), see topologies::name_for_logs.
-/// It throws invalid_option where so many ranks cannot be joined so.
 template <class T>
 concept topology = requires(const T& options, int size) {
     options.bind(size);
@@ -33,14 +34,14 @@ concept topology = requires(const T& options, int size) {
     { state.period() } -> std::convertible_to<std::int64_t>;
 };
 
-/// The state that options become.
+/// The state that `bind` returns.
 template <class T>
 using topology_state = decltype(std::declval<const T&>().bind(1));
 
 namespace topologies {
 
-/// What people call a topology, for logs: by `name()`, which options may have, or by the last part
-/// of their type's.
+/// Returns a topology's name for logs: `name()` if the options have it, otherwise the last part of
+/// their type's name.
 template <class T>
 std::string name_for_logs(const T& options) {
     if constexpr (requires { std::string(options.name()); }) {
@@ -57,7 +58,7 @@ std::string name_for_logs(const T& options) {
 
 namespace sotto::detail::topologies {
 
-/// The state has mean_contraction.
+/// True if the state has mean_contraction.
 template <class State>
 concept tells_mean_contraction = requires(const State& state) {
     { state.mean_contraction() } -> std::convertible_to<double>;
@@ -70,9 +71,9 @@ namespace sotto::detail::topologies {
 /// The state of a topology whose matrices repeat.
 class repeated_matrices {
 public:
-    /// Every round has this matrix.
+    /// Uses this matrix in every round.
     explicit repeated_matrices(sotto::topologies::mixing_matrix one) : matrices_{std::move(one)} {}
-    /// Rounds take these matrices in turn; one at least.
+    /// Cycles through these matrices; at least one.
     explicit repeated_matrices(std::vector<sotto::topologies::mixing_matrix> some)
         : matrices_(std::move(some)) {}
 
@@ -87,9 +88,9 @@ private:
 
 namespace sotto::topologies {
 
-/// The state of a topology in which every round has this matrix, as `bind` may return it.
+/// Returns the state of a topology that uses this matrix in every round, for use in `bind`.
 detail::topologies::repeated_matrices repeated(mixing_matrix one);
-/// The same, where rounds take these matrices in turn; one at least.
+/// Returns the state of a topology that cycles through these matrices; at least one.
 detail::topologies::repeated_matrices repeated(std::vector<mixing_matrix> some);
 
 }  // namespace sotto::topologies

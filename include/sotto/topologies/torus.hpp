@@ -6,16 +6,16 @@
 
 namespace sotto::topologies {
 
-/// Ranks in rows and columns that close to rings: each mixes with the four around it.
-///   math    weights 1/5; second singular value 0.6 of 4 x 4, 0.8828 of 8 x 8. Two links to one
-///           rank, where a side is 2, are one of weight 2/5; a side of 1 has none: a torus of one
-///           row has weights 1/3, as a ring
-///   shape   rows x columns = ranks; 0 of both: the rectangle that is nearest to a square
+/// Ranks in a grid whose rows and columns are rings: each mixes with its four neighbours.
+///   math    weights 1/5; second singular value 0.6 for 4 x 4, 0.8828 for 8 x 8. On a side of 2 the
+///           two links to the same rank are one of weight 2/5. A side of 1 has no links: a torus of
+///           one row has weights 1/3, as a ring
+///   shape   rows x columns = ranks; both 0: the rectangle nearest to a square
 ///   cost    4 links a rank
-///   errors  invalid_option: sides that do not give the number of ranks
+///   errors  invalid_option: sides whose product is not the number of ranks
 struct torus {
-    int rows = 0;     // 0 with columns: found out
-    int columns = 0;  // 0 with rows: found out
+    int rows = 0;     // 0: derived from columns and the number of ranks
+    int columns = 0;  // 0: derived from rows and the number of ranks
 
     auto bind(int size) const {
         const auto [height, width] = sides(size);

@@ -8,13 +8,13 @@
 
 namespace sotto::topologies {
 
-/// A tree: each rank mixes with the one above it and those below.
+/// A tree: each rank mixes with its parent and its children.
 ///   math    weights by degree
-///   shape   rank r is below rank (r - 1) / branches
-///   cost    branches + 1 links a rank, at most
+///   shape   the parent of rank r is rank (r - 1) / branches
+///   cost    at most branches + 1 links a rank
 ///   errors  invalid_option: branches below 1
 struct tree {
-    int branches = 2;  // ranks below each
+    int branches = 2;  // children of each rank
 
     auto bind(int size) const {
         require_option("topologies::tree", "branches", branches, detail::allowed::at_least(1));

@@ -7,7 +7,7 @@
 
 namespace sotto::detail {
 
-// What a callback may have; see callback.
+// Functions that a callback may have; see callback.
 template <class C>
 concept told_of_begin = requires(C& c, const run_info& info) {
     c.on_begin(info);
@@ -35,28 +35,28 @@ concept told_of_end = requires(C& c, const fit_report& whole) {
 
 namespace sotto {
 
-/// What a callback wants after an epoch. If one rank asks to stop, all ranks stop.
-///   keep_going   the next epoch begins
-///   stop         this call of `fit` ends
+/// Result of a callback after an epoch. If one rank returns stop, all ranks stop.
+///   keep_going  the next epoch begins
+///   stop    this call of `fit` ends
 enum class fit_control : bool { keep_going, stop };
 
-/// Something told how training goes. It has one or more of
+/// An object that `fit` calls during training. It has one or more of
 ///   on_begin(const run_info&)       on_step(const step_report&)
-///   on_epoch(const epoch_report&)   returning nothing or a fit_control
-///   on_checkpoint(const checkpoint_report&)   after a checkpoint was written, or was not
+///   on_epoch(const epoch_report&)   returns nothing or a fit_control
+///   on_checkpoint(const checkpoint_report&)   after a checkpoint was written, or failed
 ///   on_end(const fit_report&)
-/// or is a function of a step_report or an epoch_report, and then answers as on_step or on_epoch
-/// does. Every rank calls its own; they are called between rounds. One that writes files may also
-/// have incomplete() const, which returns why its output lacks something, or an empty string: `fit`
-/// asks after on_end, see fit_report::incomplete.
-/// The last meeting of local_updates, and what else ends a call of `fit`, follows on_step of the
-/// last step: on_step sees the parameters that the step itself left. It precedes on_epoch, unless
-/// the fit_control of on_epoch ends the call.
+/// or is a function of a step_report or an epoch_report, with the return type of on_step or
+/// on_epoch. Each rank calls its own callbacks, between rounds. A callback that writes files may
+/// also have incomplete() const, which returns why its output is incomplete, or an empty string.
+/// `fit` calls it after on_end, see fit_report::incomplete.
+/// The end of a call of `fit`, such as the last meeting of local_updates, follows on_step of the
+/// last step. So on_step reads the parameters of the step itself. The end precedes on_epoch, unless
+/// the fit_control of on_epoch causes it.
 template <class C>
 concept callback = detail::told_of_begin<C> || detail::told_of_steps<C> ||
     detail::told_of_epochs<C> || detail::told_of_checkpoints<C> || detail::told_of_end<C>;
 
-/// Whether a callback that is told of steps returns nothing: an answer would be heard by nobody.
+/// True if on_step returns nothing: it cannot stop training.
 template <class C>
 inline constexpr bool answers_no_step = [] {
     if constexpr (requires(C & c, const step_report& step) { c.on_step(step); })
@@ -68,8 +68,8 @@ inline constexpr bool answers_no_step = [] {
         return true;
 }();
 
-/// Whether on_epoch of a callback returns nothing or a fit_control. A bool is refused: true could
-/// mean either.
+/// True if on_epoch returns nothing or a fit_control. A bool does not compile, because its meaning
+/// is ambiguous.
 template <class C>
 inline constexpr bool returns_fit_control = [] {
     const auto allowed = []<class Answer>(std::type_identity<Answer>) {

@@ -9,49 +9,50 @@
 
 namespace sotto {
 
-/// Says on standard error that a checkpoint could not be written.
+/// Prints on standard error that a checkpoint could not be written.
 void complain_of_checkpoint(const checkpoint_report& report);
 
-/// Given to `fit`, writes everything that the run needs to go on into a folder, now and then and at
-/// the end of `fit`; `trainer.resume` goes on from there.
+/// Passed to `fit`, writes the complete state of the run into a folder, periodically and at the end
+/// of `fit`. `trainer.resume` continues from there.
 ///
-/// All ranks take part: rank 0 writes one file for all of them, "checkpoint-STEP.safetensors",
-/// which any reader of safetensors opens, and gathers for it what the others hold, one tensor at a
-/// time. It appears whole or not at all, and the older one goes only once the new one is safe on
-/// the disk. A disk that is full or fails does not end training: callbacks with on_checkpoint are
-/// told on every rank, on_failure is called on rank 0, and the next one is tried when it is due.
-/// What callbacks remember is not in it, such as the epochs that early_stop has waited; that one of
-/// them ended `fit` is.
+/// All ranks take part: rank 0 writes one file, "checkpoint-STEP.safetensors", which any reader of
+/// safetensors opens. It receives the state of the other ranks one tensor at a time. A crash leaves
+/// a complete checkpoint or none, never a partial one. An older checkpoint is removed only after
+/// the new one is safe on the disk.
 ///
-/// From the first `fit` on the folder belongs to the job, until the trainer ends: see
-/// checkpoint::folder_owner. Where it is not known whether another job that owned it still lives,
-/// `fit` begins a minute later at most. A job that loses the folder, since it was halted for
-/// longer than a minute, trains on and writes nothing any more.
+/// A full or failing disk does not end training. All ranks call on_checkpoint of their callbacks,
+/// rank 0 calls on_failure, and the next checkpoint is tried when due. Callback state is not saved,
+/// such as the epochs that early_stop has waited, except that a callback stopped `fit`.
 ///
-/// While rank 0 writes and syncs the file, the others wait, for no longer than the transport's
-/// timeout: a disk must take the whole file in less, or the job ends. For a slow one, give the
-/// transport a longer timeout.
-///   cost    rank 0 needs room for one tensor more; on the wire go the other ranks' buffers,
-///           residuals and velocities
-///   errors  invalid_option: a period or `keep` below 1; when `fit` begins, a folder that another
-///           job owns, or with checkpoints that this trainer neither wrote nor resumed from
-///           (another run's: they would be lost), or more tensors than a file's header can name.
-///           io_failure, when `fit` begins: the folder cannot be made or read. mismatch: ranks that
-///           should hold the same parameters or optimizer state do not
+/// From the first `fit` on the folder belongs to the job until the trainer ends: see
+/// checkpoint::folder_owner. If it is unknown whether another job that owned it still lives, `fit`
+/// begins at most a minute later. A job that loses the folder, because it was halted for more than
+/// a minute, continues to train and writes no checkpoints.
+///
+/// While rank 0 writes and syncs the file, the other ranks wait, at most for the transport's
+/// timeout. If the disk needs longer for the whole file, the job ends: for a slow disk, increase
+/// the transport's timeout.
+///   cost    rank 0 needs memory for one more tensor; the other ranks send their buffers, residuals
+///           and velocities
+///   errors  invalid_option: a period or `keep` below 1. When `fit` begins: a folder that another
+///           job owns, more tensors than a file's header can name, or a folder with another run's
+///           checkpoints, which would be lost: this trainer did not write them or resume from them
+///           io_failure, when `fit` begins: the folder cannot be created or read
+///           mismatch: ranks that must hold the same parameters or optimizer state do not
 class checkpoints {
 public:
-    /// When checkpoints are written, and how many stay.
+    /// Selects when checkpoints are written, and how many remain.
     struct options {
-        std::optional<std::int64_t> every_steps{};   // whichever is due first;
-        std::optional<std::int64_t> every_epochs{};  // with neither, after every epoch
-        std::int64_t keep =
-            2;  // generations: the newest may turn out damaged. While one is written,
-                // there must be room for one more
-        /// Called on rank 0; null: nothing is. Callbacks with on_checkpoint are told everywhere.
+        std::optional<std::int64_t> every_steps{};  // period in steps; the first that is due counts
+        std::optional<std::int64_t> every_epochs{};  // period in epochs; with neither, 1
+        std::int64_t keep = 2;  // number that remain, as the newest may be damaged;
+                                // a write needs space for one more
+        /// Called on rank 0 if a checkpoint fails; may be null. Callbacks' on_checkpoint runs on
+        /// every rank.
         void (*on_failure)(const checkpoint_report&) = complain_of_checkpoint;
-        /// Names the job that owns the folder: alike for all its ranks and restarts, at most 256
-        /// bytes. Empty: what the launcher calls it, see job_of_launcher; without one, each process
-        /// is a job.
+        /// Name of the job that owns the folder: the same for all ranks and restarts, at most 256
+        /// bytes. If empty, the launcher's name of the job, see job_of_launcher; without one, each
+        /// process is a job.
         std::string job{};
 
         void describe(auto&& field) const {
@@ -61,21 +62,21 @@ public:
         }
     };
 
-    /// Into this folder, which is made if it is not there. A relative path is that of the working
-    /// directory now, whatever the program makes of it later.
+    /// Writes into this folder, which is created if needed. A relative path refers to the current
+    /// working directory; later changes of it have no effect.
     explicit checkpoints(const std::string& folder) : checkpoints(folder, options()) {}
-    /// The same as chosen.
+    /// Writes into this folder as `chosen`.
     checkpoints(const std::string& folder, options chosen, detail::checkpoint::disk files = {});
 
-    /// Where they are: an absolute path.
+    /// Returns the folder as an absolute path.
     const std::string& folder() const noexcept { return folder_; }
-    /// As they were given.
+    /// Returns the options as passed.
     const options& chosen() const noexcept { return options_; }
-    /// By what the disk is reached.
+    /// Returns the functions that access the disk.
     detail::checkpoint::disk files() const { return files_; }
 
-    /// Whether one is due where this many steps were done, and this many whole epochs if one just
-    /// ended.
+    /// True if a checkpoint is due after `step` steps. `epoch`: number of completed epochs, if one
+    /// just ended.
     bool due(std::int64_t step, std::optional<std::int64_t> epoch) const noexcept;
 
 private:

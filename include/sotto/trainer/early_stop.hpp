@@ -7,15 +7,15 @@
 
 namespace sotto {
 
-/// Ends training when the loss has not improved for a number of epochs: the training loss or, from
-/// the first evaluation on, the evaluation's; then epochs without one are not judged. Every `fit`
-/// is judged by itself.
+/// Stops training when the loss has not improved for a number of epochs. It uses the training loss.
+/// From the first evaluation on it uses the evaluation's loss, and ignores epochs without an
+/// evaluation. Every `fit` starts again.
 class early_stop {
 public:
-    /// When it is enough.
+    /// Selects when to stop.
     struct options {
-        std::int64_t patience = 3;       // epochs judged without improvement
-        double least_improvement = 0.0;  // of the loss, for it to count
+        std::int64_t patience = 3;       // epochs without improvement before it stops
+        double least_improvement = 0.0;  // least decrease of the loss that counts
     };
 
     early_stop() = default;

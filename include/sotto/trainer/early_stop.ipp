@@ -27,7 +27,7 @@ SOTTO_DECL fit_control early_stop::on_epoch(const epoch_report& report) noexcept
     }
     if (evaluates_ && !report.evaluated) return fit_control::keep_going;
     const double loss = evaluates_ ? report.evaluated->loss : report.loss;
-    // No loss is the first; one that is not finite is no improvement.
+    // Any finite loss improves on the initial infinity; a loss that is not finite never does.
     const bool is_first = detail::is_infinite(best_);
     if (detail::is_finite(loss) && (is_first || loss < best_ - options_.least_improvement)) {
         best_ = loss;

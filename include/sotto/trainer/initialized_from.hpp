@@ -13,11 +13,12 @@
 
 namespace sotto {
 
-/// A model that begins with what was learnt before: `initialized_from model{models::mlp{784, 10},
-/// load_model("model.safetensors")}`. It is that model in all else, for any strategy. Every rank
-/// reads the file; ranks that read another one are refused with the trainer's other options.
-///   errors  mismatch: what was learnt is of another model; malformed: it is not finite; both as
-///           saved_model::fitted_to says
+/// A model that starts from learnt parameters:
+/// `initialized_from model{models::mlp{784, 10}, load_model("model.safetensors")}`. Otherwise it
+/// behaves as that model, with any strategy. Every rank reads the file; the trainer throws mismatch
+/// if ranks read different files.
+///   errors  mismatch: the parameters are of another model; malformed: they are not finite; both as
+///           in saved_model::fitted_to
 template <class Model>
 class initialized_from : public Model {
     static_assert(
@@ -26,17 +27,17 @@ class initialized_from : public Model {
         "torch_model has load_parameters");
 
 public:
-    /// Takes a copy of the model.
+    /// Copies the model.
     initialized_from(Model model, saved_model learnt)
         : Model(std::move(model)), learnt_(fitted(std::move(learnt), *this)) {
         if constexpr (detail::with_buffers<Model>) reset_buffers();
     }
 
-    /// Starts from what was learnt; nothing is drawn.
+    /// Starts from the learnt parameters, without random values.
     void initialise(std::span<float> parameters, random_stream) const {
         std::ranges::copy(learnt_.parameters, parameters.begin());
     }
-    /// Back to those that were learnt.
+    /// Restores the learnt buffers.
     void reset_buffers() requires detail::with_buffers<Model> {
         std::ranges::copy(learnt_.buffers, this->buffers().begin());
     }
@@ -46,7 +47,7 @@ public:
         field("begins_with", learnt_.identity());
     }
 
-    /// The model itself.
+    /// Returns the model itself.
     const Model& original() const noexcept { return *this; }
 
 private:
@@ -60,7 +61,7 @@ private:
     saved_model learnt_;
 };
 
-/// That of the model itself: it computes the same function, whatever it began with.
+/// Returns the architecture of the model itself: the start does not change its function.
 template <class Model>
 detail::checkpoint::architecture architecture_of(const initialized_from<Model>& model) {
     using detail::architecture_of;

@@ -11,8 +11,8 @@
 
 namespace sotto::detail {
 
-/// The mean of all ranks' parameters, for evaluations by ranks whose own differ.
-///   math    sum of w_i x_i over sum of w_i, where parameters weigh something; else of 1 each
+/// Mean of all ranks' parameters, to evaluate ranks with different parameters.
+///   math    sum of w_i x_i over sum of w_i; w_i = 1 if ranks have no weights
 ///   cost    an all-reduce of the parameters each time; 4 bytes a parameter from the first on
 class mean_parameters {
 public:

@@ -6,13 +6,13 @@
 
 namespace sotto {
 
-/// The file of one of several models that are trained at once, so that none writes over another's:
-/// the model's name comes before the extension, run.group-1.jsonl for run.jsonl. Of the only model,
-/// which has no name, it is the file itself. All models share a device, such as /dev/null.
+/// Returns the file of one of several models that a job trains, so that each has its own. The
+/// model's name precedes the extension: run.group-1.jsonl for run.jsonl. An only model has no name,
+/// and its file is `path`. All models share a device, such as /dev/null.
 std::string path_of_model(const std::string& path, const std::string& model);
 
-/// The file of one of several ranks that each write one: PATH, PATH.rank1, PATH.rank2 and so on.
-/// All ranks share a device.
+/// Returns the file of a rank, if each rank writes one: PATH, PATH.rank1, PATH.rank2 and so on. All
+/// ranks share a device.
 std::string path_of_rank(const std::string& path, int rank);
 
 }  // namespace sotto

@@ -7,11 +7,11 @@
 
 namespace sotto {
 
-/// How data are read and chance is seeded. The same on every rank.
+/// How data are read and random streams are seeded. The same on every rank.
 struct training_options {
-    std::int64_t batch_size = 32;  // examples a rank reads for one step
-    std::uint64_t seed = 0;        // of starting values and of the order of the data
-    bool shuffle = true;           // whether the order of the data is another one in each epoch
+    std::int64_t batch_size = 32;  // examples that a rank reads for one step
+    std::uint64_t seed = 0;        // seed of initial values and of the order of the data
+    bool shuffle = true;           // true: a new order of the data in each epoch
 
     void describe(auto&& field) const {
         field("batch_size", batch_size);
@@ -19,34 +19,35 @@ struct training_options {
         field("shuffle", shuffle);
     }
 
+    /// Returns these options.
     ///   errors  invalid_option: batch_size below 1
     const training_options& checked() const;
 };
 
-/// Train until this many passes over the data are complete.
+/// Trains until this many passes over the data are complete.
 struct epochs {
-    std::int64_t count = 1;  // passes over the data
+    std::int64_t count = 1;  // number of passes over the data
 };
 
-/// Train for this many steps, over as many passes as that takes.
+/// Trains for this many steps, over as many passes as needed.
 struct steps {
-    std::int64_t count = 1;  // of a rank
+    std::int64_t count = 1;  // number of steps of a rank
 };
 
 }  // namespace sotto
 
 namespace sotto::detail {
 
-/// How long `fit` trains: whichever bound comes first.
+/// Length of a `fit`: the first bound that is reached.
 ///   errors  invalid_option: a negative count
 struct training_length {
-    /// Passes over the data, at most.
+    /// Most passes over the data.
     std::int64_t epochs_max = (std::numeric_limits<std::int64_t>::max)();
-    std::int64_t steps_max = (std::numeric_limits<std::int64_t>::max)();  // steps, at most
+    std::int64_t steps_max = (std::numeric_limits<std::int64_t>::max)();  // most steps
 
-    /// So many epochs.
+    /// For this many epochs.
     training_length(epochs length) : epochs_max(checked("epochs", length.count)) {}
-    /// So many steps.
+    /// For this many steps.
     training_length(steps length) : steps_max(checked("steps", length.count)) {}
 
 private:
@@ -57,36 +58,36 @@ private:
 
 namespace sotto {
 
-/// Data that hold this rank's examples alone, of which other ranks may have more or fewer:
+/// Data with this rank's examples only; other ranks may have more or fewer:
 /// `fit(local_data{data}, ...)`.
 template <class Data>
 struct local_data {
-    const Data& data;  // this rank's own
+    const Data& data;  // data of this rank
 };
 template <class Data>
 local_data(const Data&) -> local_data<Data>;
 
-/// Evaluate on these data after every `every` epochs, and after the last: `fit(train, epochs{10},
-/// evaluate_on{test})`, or `evaluate_on{test, {.every = 5, .own = true}}`.
+/// Evaluates on these data after every `every` epochs, and after the last:
+/// `fit(train, epochs{10}, evaluate_on{test})`, or `evaluate_on{test, {.every = 5, .own = true}}`.
 template <class Data>
 struct evaluate_on {
-    /// How often, and what.
+    /// Selects when and what to evaluate.
     struct options {
-        std::int64_t every = 1;  // epochs
-        /// Where ranks learn in step by models that differ, as by gossip, also how good these are,
-        /// each by itself: what somebody gets who takes the model of one rank. Every rank then
-        /// measures all of the examples.
+        std::int64_t every = 1;  // epochs from one evaluation to the next
+        /// If ranks learn in step with different models, as with gossip, also evaluates each rank's
+        /// model alone: the quality of the model of a single rank. Every rank then measures all
+        /// examples.
         bool own = false;
     };
 
-    const Data& data;        // to evaluate on
+    const Data& data;        // data to evaluate on
     std::int64_t every = 1;  // epochs from one evaluation to the next
-    bool own = false;        // whether ranks' own models are evaluated, too
+    bool own = false;        // true: also evaluate the ranks' own models
 
-    /// Every so many epochs.
+    /// Evaluates every `epochs` epochs.
     explicit evaluate_on(const Data& examples, std::int64_t epochs = 1)
         : data(examples), every(epochs) {}
-    /// As the options say.
+    /// Evaluates according to the options.
     evaluate_on(const Data& examples, options how)
         : data(examples), every(how.every), own(how.own) {}
 };
@@ -101,7 +102,7 @@ inline constexpr bool is_evaluation<evaluate_on<Data>> = true;
 template <class Data>
 inline constexpr bool is_evaluation<const evaluate_on<Data>> = true;
 
-/// The data set behind what `fit` is given.
+/// The data set behind the argument of `fit`.
 template <class Data>
 struct shared_or_own {
     using type = Data;

@@ -23,30 +23,32 @@
 
 namespace sotto::detail {
 
-/// What is said of a published model, and how many stay.
+/// Description of a published model, and the number that remain.
 struct publish_options {
-    /// Of what it was trained on, for those who list models: fit_report has it. Not known: NaN.
+    /// Loss on its training data, for people who list models; fit_report has it. NaN: unknown.
     double label_loss = std::numeric_limits<double>::quiet_NaN();
-    std::int64_t keep = 2;  // of its predecessors in the folder the newest stay, with it so many
+    std::int64_t keep = 2;  // number of newest models in the folder that remain
 };
 
 }  // namespace sotto::detail
 
 namespace sotto {
 
-/// Publishes the model that a trainer holds for others to learn from, in FOLDER/group-GROUP/models:
-/// a teacher for finished_models or, while others train, for checkpoint_exchange, where
-/// teacher_rules::age_max counts its steps. It is what evaluate measures: the mean of ranks'
-/// parameters, where these differ, and of their models' buffers. Ranks that learn in step all call
-/// it, and the first writes; of another strategy one rank calls it. By `{.label_loss = ..., .keep =
-/// ...}` it is said how well the model did on what it was trained on, NaN where that is not known,
-/// for people who list models, and how many models stay in the folder, 2.
+/// Publishes a trainer's model for others to learn from, in FOLDER/group-GROUP/models. It becomes a
+/// teacher for finished_models or, while others train, for checkpoint_exchange, where
+/// teacher_rules::age_max counts its steps.
+///
+/// The model is the one that evaluate measures: the mean of ranks' parameters (if these differ) and
+/// of their models' buffers. Ranks that learn in step all call it, and the first writes. With
+/// another strategy one rank calls it. The options are `{.label_loss = ..., .keep = ...}`: the loss
+/// on its training data, NaN if unknown, for people who list models; and the number of models that
+/// remain in the folder, 2.
 ///   wire    as checkpoint::publish_model
-///   cost    the others wait while the first one writes, for no longer than the transport's timeout
-///   errors  the same on all ranks: io_failure, the file could not be written: what was there still
-///           is; invalid_option: a group below 0, a keep below 1, an infinite label_loss, names
+///   cost    the other ranks wait while the first writes, at most for the transport's timeout
+///   errors  the same on all ranks: io_failure, the file could not be written, and earlier models
+///           remain; invalid_option: a group below 0, a keep below 1, an infinite label_loss, names
 ///           that cannot be written
-/// Returns the file, by its absolute path.
+/// Returns the absolute path of the file.
 template <class Model, class Strategy, class Transport>
 std::string publish(trainer<Model, Strategy, Transport>& from, const std::string& folder, int group,
                     detail::publish_options options = {}, detail::checkpoint::disk files = {}) {

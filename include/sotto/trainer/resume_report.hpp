@@ -7,17 +7,18 @@
 
 namespace sotto {
 
-/// What `trainer.resume` found.
+/// Result of `trainer.resume`.
 struct resume_report {
-    bool found = false;      // false, of try_resume alone: there was no checkpoint
-    std::string file{};      // the one that was read
-    std::int64_t step = 0;   // rounds completed in it
+    bool found = false;      // false, only from try_resume: there was no checkpoint
+    std::string file{};      // file that was read
+    std::int64_t step = 0;   // rounds completed at that point
     std::int64_t epoch = 0;  // epochs completed
-    int world_size = 0;      // ranks that wrote it
-    std::string refused{};   // newer ones that are damaged or unreadable: a line each says why
+    int world_size = 0;      // number of ranks that wrote it
+    std::string refused{};   // newer ones, damaged or unreadable: one line each with the reason
 };
 
-/// Names on standard error newer checkpoints that cannot be used, why, and which is used instead.
+/// Prints on standard error which newer checkpoints cannot be used, why, and which one is used
+/// instead.
 void complain_of_damage(const resume_report& report);
 
 }  // namespace sotto

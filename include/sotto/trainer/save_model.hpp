@@ -19,18 +19,21 @@
 
 namespace sotto {
 
-/// Writes the model that a trainer holds into one file, which load_model reads, and any reader of
-/// safetensors. It is what evaluate measures: the mean of ranks' parameters, where these differ,
-/// and of their models' buffers. All ranks call it, and the first writes; where ranks do not learn
-/// in step, the first that trains writes its own and the others return at once: where it was lost
-/// nobody does, and `publish` lets another one. Of several models that are trained at once each has
-/// a file, named as logs are: model.group-1.safetensors. Jobs must not write the same file at the
-/// same time.
+/// Writes a trainer's model into one file for load_model and any reader of safetensors. The model
+/// is the one that evaluate measures: the mean of ranks' parameters (if these differ) and of their
+/// models' buffers.
+///
+/// All ranks call it, and the first writes. If ranks do not learn in step, the first that trains
+/// writes its own model, and the others return at once. If that rank was lost, no rank writes; use
+/// `publish` on another one. If the job trains several models, each has a file, named as logs are:
+/// model.group-1.safetensors. Jobs must not write the same file at the same time.
 ///   wire    as checkpoint::write_model_file
-///   cost    in step the others wait while the first writes, no longer than the transport's timeout
-///   errors  io_failure: the file could not be written, what was there still is; invalid_option:
-///           names that cannot be written. The same on all ranks, where they learn in step
-/// Returns the file, by its absolute path.
+///   cost    in step, the other ranks wait while the first writes, at most for the transport's
+///           timeout
+///   errors  io_failure: the file could not be written, and its earlier version remains;
+///           invalid_option: names that cannot be written. The same on all ranks if they learn in
+///           step
+/// Returns the absolute path of the file.
 template <class Model, class Strategy, class Transport>
 std::string save_model(trainer<Model, Strategy, Transport>& from, const std::string& path,
                        detail::checkpoint::disk files = {}) {

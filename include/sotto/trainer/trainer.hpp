@@ -49,14 +49,13 @@
 
 namespace sotto {
 
-/// Trains a model on every rank of a transport by a strategy: reads batches, does rounds, measures
-/// what they cost and tells callbacks. One trainer on each rank, made and used alike on all of
-/// them; it refers to the model and the transport, and owns the parameters.
-///   errors  the constructor and fit throw mismatch, the same on all ranks, when ranks were given
-///           different options; the constructor throws invalid_option if no file could name the
-///           model's tensors; fit throws peer_failure when another rank fails, and whatever the
-///           model or a callback throws. Parameters and all state then stand as after the last
-///           completed round
+/// Trains a model on every rank of a transport with a strategy: reads batches, does rounds,
+/// measures their costs and calls callbacks. Each rank constructs one trainer, and all ranks use
+/// theirs alike. The trainer refers to the model and the transport, and owns the parameters.
+///   errors  the constructor and fit throw mismatch, the same on all ranks, if ranks have different
+///           options. The constructor throws invalid_option if no file could name the model's
+///           tensors. fit throws peer_failure if another rank fails, and any exception of the model
+///           or a callback. Parameters and all state are then as after the last completed round
 template <class Model, class Strategy, class Transport>
 class trainer {
     static_assert(gradient_source<Model>,
@@ -77,7 +76,8 @@ class trainer {
                   "out");
 
 public:
-    /// Blocks until all ranks made theirs and agree; not where ranks may come at any time.
+    /// Blocks until every rank has constructed its trainer and their options agree. Does not block
+    /// if the strategy lets ranks join at any time.
     trainer(Model& model, const Strategy& strategy, Transport& transport,
             training_options options = {})
         : model_(detail::require_names(model)),
@@ -105,21 +105,22 @@ public:
     trainer& operator=(const trainer&) = delete;
 
     /// Trains on the data for a number of `epochs` or `steps`. Further arguments are callbacks,
-    /// `evaluate_on` a data set and `checkpoints` in a folder. Every rank is given the same data,
-    /// and reads the share that the strategy gives it; `local_data` says that the data are this
-    /// rank's alone.
+    /// data sets to `evaluate_on`, and `checkpoints` in a folder. Pass the same data on every rank:
+    /// each reads the share that the strategy assigns. Pass `local_data` for data of this rank
+    /// only.
     ///
     /// A rank without examples takes part in the rounds of ranks in step; otherwise it waits until
-    /// the others are done. If no rank has examples, `fit` throws invalid_option, unless ranks may
-    /// join and leave: then it ends without a step.
+    /// the others are done. If no rank has examples, `fit` throws invalid_option. If ranks may join
+    /// and leave, it instead ends without a step.
     ///
-    /// Called again, it goes on from where it ended, in the middle of an epoch too: `steps{3}` and
-    /// then `steps{4}` are `steps{7}` to the last bit, if ranks train in step and the end of a call
-    /// changes nothing. local_updates ends every call with a meeting: two calls are one there only
-    /// if the first does a multiple of `every` steps. `epochs` counts the rest of an epoch
-    /// that ended in the middle as one. Where the data are others than then (in number, or whose
-    /// they are), that epoch ends where it stood and a new one begins: on all ranks of a
-    /// synchronous strategy if on one.
+    /// A second call continues where the first one ended, also inside an epoch. `steps{3}` and then
+    /// `steps{4}` equal `steps{7}` to the last bit, if ranks train in step and the end of a call
+    /// changes nothing. local_updates ends every call with a meeting. There two calls equal one
+    /// only if the first does a multiple of `every` steps.
+    ///
+    /// `epochs` counts the rest of an incomplete epoch as one. If the second call has other data
+    /// (their number, or whether they are local), the incomplete epoch ends and a new one begins.
+    /// With a synchronous strategy this happens on all ranks if it happens on one.
     template <class Data, class... Extras>
     fit_report fit(const Data& data, detail::training_length length, Extras&&... extras) {
         static_assert(dataset<examples_of<Data>>,
@@ -157,7 +158,7 @@ public:
             return run(data, state_.share(), false, length, arguments);
     }
 
-    /// A number alone says too little: of what?
+    /// Rejects a plain number at compile time, because its unit is unknown.
     template <class Data, class Length, class... Extras>
         requires(!std::is_convertible_v<Length, detail::training_length>)
     fit_report fit(const Data&, const Length&, Extras&&...) {
@@ -167,49 +168,51 @@ public:
         return {};
     }
 
-    /// Who is told of what was found.
+    /// Callback of resume.
     struct resume_options {
         /// Called on rank 0 if a newer checkpoint than the one that was read is damaged or
-        /// unreadable; null: nothing is. The report has the same on every rank.
+        /// unreadable; may be null. The report contains the same on every rank.
         void (*on_damage)(const resume_report&) = complain_of_damage;
     };
 
-    /// Goes on from the newest checkpoint in a folder that is whole and can be read: with its
-    /// parameters, the model's buffers, what optimizer and compressor remember, chance and the
-    /// place in the data. Training then continues bit for bit as if it had not ended, if there are
-    /// as many ranks as then. Another number of them keeps the sums of what ranks hold apart, see
-    /// detail::checkpoint_reader, and is refused if each has parameters of its own. All ranks call
-    /// it.
+    /// Continues from the newest complete and readable checkpoint in a folder. Restores parameters,
+    /// the model's buffers, the state of optimizer and compressor, random streams and the position
+    /// in the data. With as many ranks as before, training continues bit for bit as if it had not
+    /// ended. With another number of ranks, the sums of per-rank state are preserved, see
+    /// detail::checkpoint_reader. If each rank has its own parameters, another number of ranks
+    /// throws. All ranks call it.
     ///
-    /// A program that ends too early is simply started again: calls of `fit` are counted, those
-    /// that were over when the checkpoint was written do nothing but evaluate, if asked to, and the
-    /// one that was under way goes on: what it had done counts, and if a fit_control ended it, it
-    /// stays ended. Nothing of callbacks is kept: each begins as in a new run.
+    /// Simply restart a program that ended too early: resume counts calls of `fit`. The calls that
+    /// were complete at the checkpoint only evaluate, if requested. The interrupted call continues:
+    /// its earlier steps count, and if a fit_control stopped it, it stays stopped. Callback state
+    /// is not saved: each callback begins as in a new run.
     ///
-    /// While rank 0 reads the file once to check it, the others wait, for no longer than the
-    /// transport's timeout: a disk must give the whole file in less.
+    /// Rank 0 reads the file once to check it, while the other ranks wait, at most for the
+    /// transport's timeout. The disk must read the whole file in less.
     ///   errors  the same on all ranks: io_failure, there is no checkpoint, the folder cannot be
-    ///           listed, or no checkpoint can be read; malformed, none is whole; mismatch, the
-    ///           newest was written with another configuration, naming the first option that
-    ///           differs. Nothing was changed then. What goes wrong later, while the state is
-    ///           filled (the disk fails or the file changes, a rank fails), leaves it partly the
-    ///           checkpoint's: `fit` and `evaluate` then throw io_failure until a resume succeeds
+    ///           listed, or no checkpoint can be read
+    ///           malformed, no checkpoint is complete
+    ///           mismatch, the newest was written with another configuration, naming the first
+    ///           option that differs. In these cases the trainer is unchanged
+    ///           A later failure, while the state is filled (the disk fails, the file changes, a
+    ///           rank fails), leaves the state partly the checkpoint's. `fit` and `evaluate` then
+    ///           throw io_failure until a resume succeeds
     template <std::convertible_to<detail::checkpoint::disk> Files = detail::checkpoint::disk>
     resume_report resume(const std::string& folder, resume_options options = {}, Files files = {}) {
         return restore(folder, true, options, files);
     }
 
-    /// The same, but where there is no checkpoint at all it does nothing, and its report says so.
+    /// Same as resume, but if there is no checkpoint it does nothing and returns `found` = false.
     template <std::convertible_to<detail::checkpoint::disk> Files = detail::checkpoint::disk>
     resume_report try_resume(const std::string& folder, resume_options options = {},
                              Files files = {}) {
         return restore(folder, false, options, files);
     }
 
-    /// How good the model is now on these examples. Ranks that learn in step share them out, and
-    /// all get the same answer, by the mean of their parameters, where these differ, and of their
-    /// models' buffers; all must call it. Of another strategy each rank measures by itself, with
-    /// its own parameters and its own model's buffers, as evaluate_local does.
+    /// Evaluates the model on these examples. Ranks that learn in step must all call it: they
+    /// divide the examples and return the same result. They measure the mean of their parameters
+    /// (if these differ) and of their models' buffers. With another strategy each rank measures its
+    /// own parameters and buffers, as evaluate_local does.
     template <class Data>
     evaluation evaluate(const Data& data) {
         static_assert(detail::measurable<Model>,
@@ -226,21 +229,21 @@ public:
         return all_.evaluate(data);
     }
 
-    /// How good the mean of all ranks' parameters is, of whatever strategy. All ranks call it and
+    /// Evaluates the mean of all ranks' parameters, with any strategy. All ranks call it and
     /// mean_parameters, between calls of `fit`.
     template <class Data>
     evaluation evaluate_mean(const Data& data) {
         require_all_ranks();
         return all_.evaluate_mean(data);
     }
-    /// That mean itself, valid until the next call.
+    /// Returns this mean, valid until the next call.
     std::span<const float> mean_parameters() {
         require_all_ranks();
         return all_.mean();
     }
 
-    /// How good this rank's own parameters are, with its own model's buffers. No other rank has
-    /// part in it.
+    /// Evaluates this rank's own parameters with its own model's buffers. Other ranks are not
+    /// involved.
     template <class Data>
     evaluation evaluate_local(const Data& data) {
         static_assert(
@@ -250,18 +253,19 @@ public:
         return all_.evaluate_local(data);
     }
 
-    /// Calls use(model, parameters, ranks) with what evaluate measures: the model has the buffers,
-    /// too. Ranks that learn in step all call it, over `ranks`; of another strategy any one may.
+    /// Calls use(model, parameters, ranks) with the parameters and buffers that evaluate measures.
+    /// If ranks learn in step, all must call it, and `ranks` connects them. With another strategy
+    /// one rank may call it alone.
     auto with_evaluated(auto&& use) {
         keeper_.require_whole_state();
         transport_.at({.round = at_.step, .phase = "publishing"});
         return all_.as_one([&](std::span<const float> all) { return use(model_, all, together_); });
     }
 
-    std::span<const float> parameters() const noexcept { return parameters_; }  // this rank's
-    const layout& tensors() const noexcept { return model_.layout(); }          // the model's
-    const std::string& description() const noexcept { return description_; }    // a line an option
-    std::int64_t step() const noexcept { return at_.step; }  // completed, over all calls of `fit`
+    std::span<const float> parameters() const noexcept { return parameters_; }  // of this rank
+    const layout& tensors() const noexcept { return model_.layout(); }          // of the model
+    const std::string& description() const noexcept { return description_; }    // one option a line
+    std::int64_t step() const noexcept { return at_.step; }  // steps completed, over all calls
     auto& state() noexcept { return state_; }
 
 private:
@@ -282,12 +286,12 @@ private:
     template <class Extra>
     static constexpr bool tells_or_evaluates = evaluates<Extra> || saves<Extra> || callback<Extra>;
 
-    /// Whether there is all of a run where checkpoints look for it.
+    /// True if checkpoints can save the complete run.
     static constexpr bool saveable = [] {
         if constexpr (strategy<Strategy>)
             return in_step && detail::shows_its_state<state_type>;
         else
-            return true;  // the other assertion says what is wrong
+            return true;  // another static_assert reports the error
     }();
 
     template <class Data>
@@ -298,10 +302,10 @@ private:
         if constexpr (dataset<Data> && gradient_source<Model>)
             return std::is_same_v<typename Data::batch_type, typename Model::batch_type>;
         else
-            return true;  // the other assertion says what is wrong
+            return true;  // another static_assert reports the error
     }();
 
-    /// What a call of `fit` does with data of this type.
+    /// The actions of `fit` for data of this type.
     template <class Data>
     class driver_of final : public detail::fit_driver {
     public:
@@ -438,7 +442,7 @@ private:
     detail::large_vector<float> parameters_;
     state_type state_;
     detail::rng_streams<state_type> chance_;
-    transport_ref together_;  // the ranks that train this model
+    transport_ref together_;  // ranks that train this model
     detail::model_buffers<Model> buffers_;
     detail::global_evaluator<Model, Strategy, state_type> all_;
     detail::batch_reader<typename Model::batch_type> batches_;

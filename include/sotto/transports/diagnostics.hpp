@@ -7,36 +7,36 @@
 
 namespace sotto {
 
-/// An event that a person should know at once: a rank was lost or came back, a gradient was
-/// dropped, a checkpoint could not be written.
+/// An event that the user should know at once: a rank was lost or returned, a gradient was dropped,
+/// a checkpoint could not be written.
 struct diagnostic {
-    int rank = 0;        // that says it
+    int rank = 0;        // rank that reports it
     std::string text{};  // one line, safe to print
 };
 
-/// Prints it to standard error, as a line of its own.
+/// Prints a diagnostic to standard error, as a line of its own.
 void print_diagnostic(const diagnostic& said) noexcept;
 
 /// Receives every diagnostic of this process, at any time and from several threads at once. Null:
-/// no function does. It must not throw: a round is running.
+/// diagnostics are discarded. It must not throw, because a round is running.
 inline std::atomic<void (*)(const diagnostic&) noexcept> on_diagnostic{print_diagnostic};
 
 }  // namespace sotto
 
 namespace sotto::detail {
 
-/// The diagnostics of one rank. Ranks of a simulated network print none: a search over seeds loses
-/// ranks by the thousand.
+/// Sends the diagnostics of one rank. Ranks of a simulated network send none: a search over seeds
+/// loses thousands of ranks.
 class diagnostics {
 public:
-    /// Diagnostics of a rank of this transport.
+    /// Diagnostics of a rank of this transport; silent on a simulated network.
     static diagnostics of(transport_ref through);
-    /// Diagnostics of what is no part of a network, such as a disk.
+    /// Diagnostics that do not concern the network, such as those of a disk; never silent.
     static diagnostics of_files(transport_ref through);
-    /// Diagnostics of a rank. Silent: it sends none.
+    /// Diagnostics of a rank. If silent, it sends none.
     diagnostics(int rank, bool silent) noexcept : rank_(rank), silent_(silent) {}
 
-    /// Sends a diagnostic, as one line: see printable.
+    /// Sends a diagnostic as one line: see printable.
     void say(const std::string& text) const;
 
 private:

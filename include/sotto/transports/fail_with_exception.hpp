@@ -8,7 +8,7 @@
 
 namespace sotto::detail {
 
-/// `fail` with the kind of failure, for transports that send it; others send the text alone.
+/// Calls `fail` with the kind of failure if the transport takes one, else with the text alone.
 template <class Transport>
 void fail_as(Transport& through, std::string_view cause, errc kind) noexcept {
     if constexpr (requires { through.fail(cause, kind); })
@@ -17,15 +17,15 @@ void fail_as(Transport& through, std::string_view cause, errc kind) noexcept {
         through.fail(cause);
 }
 
-/// The kind of the exception that is being handled.
+/// Kind of the exception that is being handled.
 errc kind_of_current_exception() noexcept;
 
 }  // namespace sotto::detail
 
 namespace sotto {
 
-/// Sends the exception that is being handled to all other ranks, with its kind, as the reason why
-/// this rank ends; then withdraws. For `catch (...)`, before `throw;`. It has no effect after a
+/// Sends the exception that is being handled, and its kind, to all other ranks as the cause of this
+/// rank's failure; then withdraws. For `catch (...)`, before `throw;`. It has no effect after a
 /// peer_failure, which all ranks know already.
 template <transport Transport>
 void fail_with_exception(Transport& through) noexcept {

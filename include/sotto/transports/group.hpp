@@ -16,30 +16,30 @@
 
 namespace sotto {
 
-/// Some ranks of another transport, numbered anew from 0 in the same order: a transport like any
-/// other, so that a strategy runs in a group unchanged. It borrows its parent. `split` makes all
+/// A subset of the ranks of another transport, renumbered from 0 in the same order. It is itself a
+/// transport, so a strategy runs in a group unchanged. It borrows its parent. `split` makes all
 /// groups of a world at once.
 ///
-/// `agree` is the parent's own where it is one with `open_ballot`, and then atomic. Otherwise the
-/// votes go to rank 0 of the group and the verdict back by messages: should a rank fail between the
-/// first verdict and the last, those who have it return it and the others throw.
+/// If the parent has `open_ballot`, `agree` uses it and is atomic. Otherwise the members send their
+/// votes to rank 0 of the group, which sends the verdict back. If a rank fails between the first
+/// and the last verdict, ranks that have the verdict return it and the others throw.
 ///
-/// Errors name ranks as the whole world numbers them. counters() are the parent's, of all that goes
-/// through it; for a group's own put a `metered` around it.
+/// Errors name ranks by their numbers in the whole world. counters() counts all traffic of the
+/// parent; wrap the group in a `metered` to count its own.
 ///   wire    the parent's channels from label * 2^16 on (label * 2^24 in a group of a group)
-///   errors  invalid_option: a channel of 2^16 or more; a label that is not 1 to 255; members that
-///           are not ascending ranks of the parent with the caller among them; a group of a group
+///   errors  invalid_option: a channel of 2^16 or more. A label that is not 1 to 255. Members that
+///           are not ascending ranks of the parent with the caller among them. A group of a group
 ///           of a group: a channel has room for two labels
 class group {
 public:
-    /// Of these ranks of the parent, ascending; groups with the same label must have no rank in
-    /// common.
+    /// Makes a group of these ranks of the parent, in ascending order. Groups with the same label
+    /// must have no rank in common.
     group(transport_ref parent, std::vector<int> members, std::uint32_t label = 1);
 
     int rank() const noexcept { return rank_; }
     int size() const noexcept { return static_cast<int>(members_.size()); }
 
-    /// The same rank as the parent numbers it.
+    /// Number of this rank in the parent.
     int parent_rank(int rank) const noexcept { return members_[static_cast<std::size_t>(rank)]; }
 
     request send(int to, tag label, byte_view out);
@@ -79,8 +79,8 @@ private:
 
     tag outer(tag label) const noexcept;
 
-    // The channels of a group within this one carry its label above ours. Only it may use them: by
-    // these two.
+    // A group within this one adds its label above the label of this group. Only that group may use
+    // its channels, through these two members.
     request send_labelled(int to, tag label, byte_view out);
     request receive_labelled(int from, tag label, mutable_byte_view in);
 
@@ -89,18 +89,18 @@ private:
     bool agree_by_messages(bool vote);
 
     transport_ref parent_;
-    std::vector<int> members_;  // as the parent numbers them, by our rank
-    std::vector<int> ranks_;    // ours, by the parent's rank
+    std::vector<int> members_;  // numbers in the parent, by rank of this group
+    std::vector<int> ranks_;    // ranks of this group, by rank of the parent
     std::uint32_t label_;
-    int depth_;  // groups around it, itself among them
+    int depth_;  // nesting depth, 1 for a group of the whole world
     int rank_ = 0;
     std::uint64_t votes_ = 0;
-    detail::opened_ballot ballot_;  // empty: votes go by messages
+    detail::opened_ballot ballot_;  // empty: votes travel as messages
 };
 
-/// Groups of the ranks that name the same color, for all ranks at once: every rank of the parent
-/// calls it, with the same label. Several splits of one parent need different labels.
-///   cost    one message of 4 bytes from each rank to each other one
+/// Splits the parent into groups of the ranks that pass the same color. Every rank of the parent
+/// must call it, with the same label. Several splits of one parent need different labels.
+///   cost    one message of 4 bytes from each rank to each other rank
 group split(transport_ref parent, std::int32_t color, std::uint32_t label = 1);
 
 }  // namespace sotto

@@ -23,19 +23,19 @@ struct ballot;
 
 namespace sotto {
 
-/// The transport between threads of one process: what one rank sees of the hub they share.
+/// Transport between threads of one process: one rank's view of the hub that they share.
 ///
-/// A message goes from the sender's memory to the receiver's in one copy, made by whichever side
-/// comes second, and is complete at both sides at once. Nothing is buffered: a send completes only
-/// when it was received.
-///   cost    a message costs 4 uncontended locks and one memcpy; no allocation while no more
-///           transfers are under way than `reserve` made room for
-///   errors  peer_failure: a rank failed, left while it was waited for, or (errc::timed_out) let
-///           somebody wait for longer than the timeout; mismatch: a message longer than the memory
-///           posted for it, at the end that notices it first: to the other that one has failed;
-///           invalid_option: a rank that does not exist, a vote among ranks without this one;
-///           std::logic_error: a request that is spent, a call after withdraw, an await that
-///           nothing could end
+/// The later of the two sides copies a message once, from the sender's memory to the receiver's.
+/// The message is then complete at both sides. Nothing is buffered: a send completes only when it
+/// was received.
+///   cost    a message costs 4 uncontended locks and one memcpy. There is no allocation while
+///           `reserve` made room for all transfers in flight
+///   errors  peer_failure: a rank failed, left while another rank waited for it, or
+///           (errc::timed_out) made a rank wait for longer than the timeout. mismatch: a message is
+///           longer than the memory posted for it. The side that notices first throws it, and the
+///           other side sees that this one failed. invalid_option: a rank that does not exist, a
+///           vote among ranks without this one. std::logic_error: a request that is spent, a call
+///           after withdraw, an await that nothing could end
 class in_process {
     using transfer = detail::local::transfer;
 
@@ -43,7 +43,7 @@ public:
     /// See transport.
     using ballot = detail::local::ballot;
 
-    /// The endpoint of one rank; the hub must outlive it.
+    /// Endpoint of one rank; the hub must outlive it.
     in_process(detail::in_process_hub& hub, int rank);
     in_process(const in_process&) = delete;
     in_process& operator=(const in_process&) = delete;
@@ -67,8 +67,8 @@ public:
 
     bool agree(bool vote);
 
-    /// The vote of some ranks (ascending; this one among them), as atomic as that of all: for
-    /// groups.
+    /// Opens a vote of some ranks, ascending and with this one among them. The vote is as atomic as
+    /// that of all ranks. Groups use it.
     ballot& open_ballot(std::span<const int> members, std::uint32_t label);
 
     bool agree(ballot& among, bool vote);
@@ -108,7 +108,7 @@ private:
 
     completion finish(transfer& t);
 
-    /// Blocks until `awake`, or the deadline: then false.
+    /// Blocks until `awake` returns true. Returns false if the deadline passes first.
     template <class Predicate>
     bool sleep(int waits_for, Predicate awake);
 

@@ -19,14 +19,14 @@
 
 namespace sotto {
 
-/// Those of one rank, and the process that made them.
+/// The transfers of one rank, and the process that made them.
 struct in_process::transfers {
     static constexpr std::int64_t max = std::int64_t{1} << 24;
 
     detail::owner_process owner;
-    std::deque<transfer> all;         // never moved: the other side holds pointers to them
-    detail::age_list<transfer> used;  // those that are not idle
-    std::vector<std::uint32_t> free;  // places of the others
+    std::deque<transfer> all;         // never moved: the other side holds pointers to its elements
+    detail::age_list<transfer> used;  // transfers that are not idle
+    std::vector<std::uint32_t> free;  // slots of the idle transfers
 };
 
 SOTTO_DECL in_process::in_process(detail::in_process_hub& hub, int rank)
@@ -118,7 +118,8 @@ SOTTO_DECL void in_process::await(std::uint64_t seen) {
             if (const auto leaver = hub_->left_for_ever(*t); leaver && in_flight(*t)) lose(*leaver);
     const transfer* const waited = transfers_->used.longest_waiting(in_flight);
     if (!waited) {
-        // A transfer completes before activity tells: who holds the mutex sees both or neither.
+        // A transfer completes before activity changes. With the mutex held, both are visible or
+        // neither.
         const std::lock_guard lock(own().mutex);
         if (activity() != seen) return;
         misuse("await, but no transfer is under way that could end it");
@@ -264,7 +265,7 @@ SOTTO_DECL void in_process::lose(int leaver) {
 }
 
 SOTTO_DECL void in_process::raise() {
-    withdraw();  // first: the caller's memory goes while the exception passes
+    withdraw();  // first: the caller's memory is freed while the exception unwinds
     const auto& why = hub_->first_failure();
     throw peer_failure(why.rank, why.cause, phase_, why.code);
 }

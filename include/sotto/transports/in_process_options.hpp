@@ -10,12 +10,13 @@ namespace sotto {
 
 /// How ranks that are threads of one process wait for each other.
 struct in_process_options {
-    /// How long one call may block; above 0, or deadline::never. So it bounds how long one rank may
-    /// keep the others waiting between two calls of its own: computing, loading data, callbacks,
-    /// evaluation. Time in which the whole process is halted does not count.
+    /// Time limit of one blocking call; above 0, or deadline::never. It also limits how long one
+    /// rank may keep the others waiting between two calls of its own: computing, loading data,
+    /// callbacks, evaluation. Time in which the whole process is halted does not count.
     duration timeout = std::chrono::seconds(30);
-    std::int64_t transfers = 64;      // room for so many under way at a rank; grows when exceeded
-    std::function<void()> disturb{};  // for tests: called before every operation, by all at once
+    std::int64_t transfers = 64;      // room for transfers in flight; grows when exceeded
+    std::function<void()> disturb{};  // for tests: called before every operation, by all threads at
+                                      // once
 };
 
 }  // namespace sotto

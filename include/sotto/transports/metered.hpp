@@ -19,16 +19,16 @@
 
 namespace sotto {
 
-/// A transport that counts what goes through another one, apart for every peer and every channel.
-/// It borrows the other, and counts a transfer when its completion is reported.
-///   cost    8 bytes a transfer under way, 32 bytes a pair of peer and channel; a few additions a
+/// Transport that counts the traffic of another one, separately for every peer and every channel.
+/// It borrows the other transport. It counts a transfer when its completion is reported.
+///   cost    8 bytes a transfer in flight, 32 bytes a pair of peer and channel; a few additions a
 ///           transfer
 ///   errors  invalid_option: fewer than 1 channel or more than 65536; all others are the inner
 ///           transport's
 template <transport Inner>
 class metered {
 public:
-    /// Channels 0 to channels-2 are counted each on its own, all higher ones together as the last.
+    /// Channels 0 to channels-2 are counted separately, all higher ones together as the last.
     explicit metered(Inner& inner, int channels = 16) : inner_(&inner), channels_(channels) {
         if (channels < 1 || channels > 65536)
             throw invalid_option("metered: " + std::to_string(channels) +
@@ -36,15 +36,15 @@ public:
         counts_.resize(static_cast<std::size_t>(inner.size()) * static_cast<std::size_t>(channels));
     }
 
-    /// What went to and came from one rank; or through one channel; or both.
+    /// Traffic with one rank, over all channels.
     traffic with(int peer) const noexcept {
         return sum([&](int p, int) { return p == peer; });
     }
-    /// Through one channel.
+    /// Traffic through one channel, with all ranks.
     traffic on(std::uint32_t channel) const noexcept {
         return sum([&](int, int c) { return c == place(channel); });
     }
-    /// To and from one rank, through one channel.
+    /// Traffic with one rank through one channel.
     traffic with(int peer, std::uint32_t channel) const noexcept {
         return sum([&](int p, int c) { return p == peer && c == place(channel); });
     }

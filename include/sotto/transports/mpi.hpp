@@ -16,29 +16,29 @@
 
 namespace sotto {
 
-/// The transport between processes that MPI connects: MPI 3, through its C interface.
+/// Transport between processes that MPI connects: MPI 3, through its C interface.
 ///
-/// Messages above 8 KiB go from the memory that was lent and arrive where they are wanted, without
-/// a copy but MPI's own. They move while a rank is inside of the transport, as always with MPI.
-/// That a process dies is MPI's matter, which ends the job; a rank that throws or is late is named
-/// at all others.
+/// Messages above 8 KiB travel from the lent memory to the receiver's memory without a copy other
+/// than MPI's own. Bytes move while a rank is inside the transport, as always with MPI. If a
+/// process dies, MPI ends the job. If a rank throws or is late, all other ranks name it.
 ///
-/// A program that has initialised MPI finds it so afterwards; else it is finalised when the last
-/// sotto::mpi goes, which must be before the program finalises MPI itself. The destructor waits
-/// until all ranks have come to theirs, as MPI_Finalize does.
+/// If the program initialised MPI, MPI stays initialised. Otherwise the last sotto::mpi finalises
+/// MPI when it is destroyed, which must be before the program finalises MPI itself. The destructor
+/// waits until all ranks have called theirs, as MPI_Finalize does.
 ///   memory  see packet_transport; all_gather keeps bytes_max for each rank, broadcast bytes_max
-///   errors  as in_process; a send may complete before it is received, so that what fails at the
-///           receiver is told to a later call. io_failure: what MPI says
+///   errors  as in_process. A send may complete before it is received, so a later call reports a
+///           failure at the receiver. io_failure: an error of MPI
 class mpi : public detail::net::packet_transport<detail::mpi::library> {
     using base = detail::net::packet_transport<detail::mpi::library>;
 
 public:
-    /// Meets the other ranks of a communicator: returns once all have called it.
-    ///   errors  invalid_option: a communicator that has no ranks to join, options that cannot
-    ///           work, MPI that does not allow this thread to call it; mismatch: other options at
-    ///           another rank, a launcher of another MPI; error (timed_out): some never came
+    /// Joins the ranks of MPI_COMM_WORLD. Returns once all of them have called it.
+    ///   errors  invalid_option: a communicator without ranks that can join, invalid options, or
+    ///           MPI does not allow this thread to call it. mismatch: another rank has other
+    ///           options, or another MPI's launcher started the job. error (timed_out): some ranks
+    ///           did not join
     static mpi join(const mpi_options& options = {});
-    /// The same of the ranks of another communicator.
+    /// The same for the ranks of another communicator.
     static mpi join(MPI_Comm among, const mpi_options& options = {});
 
     detail::mpi::native_barrier* native_barrier() { return make<detail::mpi::native_barrier>({}); }

@@ -14,8 +14,7 @@
 
 namespace sotto::detail::net {
 
-/// What packets between two ranks are about. Packets of one kind do not wait for those of the
-/// other.
+/// Kind of a packet between two ranks. Packets of one kind do not wait for packets of the other.
 enum class packet_kind : std::uint8_t { messages, membership };
 
 inline constexpr packet_kind packet_kinds[] = {packet_kind::messages, packet_kind::membership};
@@ -26,35 +25,37 @@ struct packet_loss {
     std::string how;
 };
 
-/// A library that carries packets between the ranks of a job, each whole, in the order in which
-/// they were sent, and never blocks: what moves them is being called. Memory that was lent to it
-/// cannot be taken back: it stays lent until the operation is complete. Errors are exceptions.
-///   packet              that came and was not received yet: its `source` and its `size`
-///   packet_bytes_max()  of the longest packet
-///   may_lack_content    whether it carries messages from `size_only`
-///   copies              whether `out` is free again when send returns
-///   drains              whether all that was sent must be received before ranks end
-///   send(to, kind, out)     starts; `out` is unchanged until it is complete. Nothing of it need
-///                           move before the receiver calls the library
-///   next(kind)          the next packet of this kind from whoever; it must be received, or
-///                       forgotten by `forget(packet)` if the library has that
-///   receive(packet, in)     starts; `in` has just its size
-///   complete(operation)     whether it is, without blocking; then it is spent
-///   advance()           moves on what else the library does; whether any of it has completed
-///   busy()              whether any of it is under way
-///   now()               its clock
-///   charge(w)           computing that was done, or on a simulated network is to be
-///   asked_in_vain()     something is not complete: time in which it may become so
-///   pause(waited, moves, until)     a short while, since something is awaited, for `waited` so
-///                       far; `moves`: bytes are on their way
-///   next_loss()         a rank whose connections have ended, and how
-///   next_arrival()      a rank that another process is now: what comes of that one is there once
-///                       this is called again
-///   served_by(f)        f is to be called while the rank computes or waits, now and then and when
-///                       there is something about the membership, and says whether who waits is
-///                       to look; an empty one: no more. Some cannot
-///   require_caller()    throws unless the calling thread may call the library
-///   end_job(why)        does not return: ends all ranks, and tells people why
+/// A library that carries packets between the ranks of a job. Each packet arrives whole, in the
+/// order of sending. No call blocks, and bytes move only during calls. Memory lent to the library
+/// stays lent until the operation is complete. Errors are exceptions.
+///   packet               an arrived packet: its `source` and its `size`
+///   packet_bytes_max()   maximum size of a packet
+///   may_lack_content     true if it carries messages from `size_only`
+///   copies               true if `out` is free again when send returns
+///   drains               true if ranks may end only after all packets were received
+///   send(to, kind, out)  starts a send. `out` stays unchanged until it is complete. No byte need
+///                        move before the receiver calls the library
+///   next(kind)           next packet of this kind from any rank. It must be received, or dropped
+///                        by `forget(packet)` if the library has that
+///   receive(packet, in)  starts a receive. `in` has exactly the packet's size
+///   complete(operation)  true if the operation is complete, without blocking. Then it is spent
+///   advance()            advances the library's other operations; true if any of them completed
+///   busy()               true if any of them is in flight
+///   now()                its clock
+///   charge(w)            accounts for computing that was done or, on a simulated network, is to be
+///                        simulated
+///   asked_in_vain()      an operation is not complete: gives it time to become so
+///   pause(waited, moves, until)
+///                        waits a short while, after `waited` so far and at most until `until`;
+///                        `moves`: bytes are in flight
+///   next_loss()          next rank whose connections have ended, and how
+///   next_arrival()       next rank that is a new process. Its packets arrive once this is called
+///                        again
+///   served_by(f)         registers f, which the library calls while the rank computes or waits:
+///                        now and then, and for membership packets. If f returns true, the waiting
+///                        rank must look. An empty f ends this. Some libraries cannot call f
+///   require_caller()     throws unless the calling thread may call the library
+///   end_job(why)         does not return: ends all ranks and prints why
 template <class L>
 concept packet_library = requires(L& l, const L& c, int to, packet_kind kind, byte_view out,
                                   mutable_byte_view in, typename L::operation& in_flight,
@@ -88,9 +89,8 @@ concept packet_library = requires(L& l, const L& c, int to, packet_kind kind, by
     noexcept;
 };
 
-/// How real time is waited in: not for long where bytes move only while somebody calls. For a
-/// short time if at all, and if bytes are on their way, only once they seem to wait for another
-/// rank themselves.
+/// Waits a short while in real time, because bytes may move only during calls. It yields first and
+/// sleeps later. While bytes are in flight it sleeps only once they seem to wait for another rank.
 void pause_in_real_time(duration waited, bool moves);
 
 }  // namespace sotto::detail::net

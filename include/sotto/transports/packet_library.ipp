@@ -12,7 +12,7 @@
 namespace sotto::detail::net {
 
 SOTTO_DECL void pause_in_real_time(duration waited, bool moves) {
-    // Who waits for less yields instead of sleeping, which takes the system 50 us and more.
+    // Short waits yield instead of sleeping, because a sleep takes the system 50 us and more.
     constexpr duration patience = std::chrono::milliseconds(2);
     if (waited < (moves ? 10 * patience : patience))
         std::this_thread::yield();

@@ -8,7 +8,7 @@
 
 namespace sotto::detail::net {
 
-/// What a packet_transport is told. All ranks are given the same budget.
+/// Options of a packet_transport. All ranks get the same budget.
 struct packet_options {
     duration timeout = std::chrono::seconds(60);
     std::int64_t budget = 4 << 20;
@@ -16,7 +16,7 @@ struct packet_options {
     duration heartbeat = std::chrono::milliseconds(250);
     duration dead_after{};  // 0: never
 
-    /// Throws invalid_option, which names the option of `name` and what it may be.
+    /// Throws invalid_option, which names the option of `name` and its allowed values.
     void require_possible(const std::string& name) const;
 };
 

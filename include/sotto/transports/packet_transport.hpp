@@ -32,21 +32,21 @@
 
 namespace sotto::detail::net {
 
-/// The transport between processes that a library of packets connects.
+/// Transport between processes that a packet library connects.
 ///
-/// Nobody moves bytes but the thread that uses the transport, whenever it is inside of it. So a
-/// rank that hangs is known only once another one has waited for it until the deadline, and that a
-/// rank dies is the library's matter.
+/// Only the thread that uses the transport moves bytes, while it is inside a call. So a rank that
+/// hangs is noticed only after another rank has waited for it until the deadline. The library
+/// detects the end of a rank's process.
 ///   wire    framed_connection's frames in packets of messages, membership's in the others; an
 ///           empty packet ends either
 ///   memory  a packet_options::budget for each other rank, 64 KiB, and 16 KiB for each of at most
-///           16 packets under way
+///           16 packets in flight
 template <packet_library Library>
 class packet_transport {
 public:
     using ballot = membership::ballot;
 
-    /// Makes the library from `made_from`.
+    /// Constructs the library from `made_from`.
     template <class... From>
     explicit packet_transport(const packet_options& options, From&&... made_from)
         : library_(std::forward<From>(made_from)...),
@@ -63,10 +63,10 @@ public:
     packet_transport(const packet_transport&) = delete;
     packet_transport& operator=(const packet_transport&) = delete;
 
-    /// Waits until every rank has left, so that nothing that was sent is left in the library. After
-    /// a failure it waits for at most as long as one call may block, and for 5 s if a rank was late
-    /// and still does nothing: then it ends the job. Where an exception
-    /// passes, the others are told that this rank failed.
+    /// Waits until every rank has left, so that no sent packet remains in the library. After a
+    /// failure it waits at most as long as one call may block. If the failed rank was late and
+    /// still does nothing, it waits 5 s. Then it ends the job. If an exception unwinds, it notifies
+    /// the others that this rank failed.
     ~packet_transport() {
         if (!owner_.is_this()) return;  // a child of fork(): the rank is the parent's
         if (unwinding_.begun()) fail(unwound_cause);
@@ -74,7 +74,7 @@ public:
     }
 
     int rank() const noexcept { return library_.rank(); }
-    int size() const noexcept { return library_.size(); }  // the exchange forgets it
+    int size() const noexcept { return library_.size(); }  // exchange_ loses it in abandon()
     request send(int to, tag label, byte_view out) {
         begin();
         require_here(to);
@@ -86,13 +86,13 @@ public:
 
     request receive(int from, tag label, mutable_byte_view in) {
         begin();
-        if (!exchange_.holds(from, label)) {  // else its sender may have gone
+        if (!exchange_.holds(from, label)) {  // otherwise its sender may have left
             require_here(from);
             connect(from);
         }
         const request made = message_exchange::request_of(exchange_.receive(from, label, in));
         const framed_connection* const link = from >= 0 ? exchange_.link_to(from) : nullptr;
-        if (link && link->has_output()) write(from);  // a message at its sender is asked for now
+        if (link && link->has_output()) write(from);  // requests a message that waits at its sender
         return made;
     }
 
@@ -123,7 +123,7 @@ public:
         const transfer* const waited = exchange_.longest_waiting();
         if (!waited && !library_.busy() && !members_->tolerates())
             exchange_.misuse("await, but no transfer is under way that could end it");
-        // While ranks may come and go the caller has a time limit of its own.
+        // While ranks may leave and return, the caller has its own time limit.
         const time_point enough =
             members_->tolerates() ? now() + waiting_time::slice_max : (time_point::max)();
         block(
@@ -134,8 +134,8 @@ public:
 
     bool agree(bool vote) { return agree(*everyone_, vote); }
 
-    /// The vote of some ranks (ascending; this one among them), as atomic as that of all: for
-    /// groups.
+    /// Opens a vote of some ranks, ascending and with this one among them. The vote is as atomic as
+    /// that of all ranks. Groups use it.
     ballot& open_ballot(std::span<const int> members, std::uint32_t label) {
         return members_->open(members, label);
     }
@@ -145,7 +145,7 @@ public:
         if (!among.has(rank()))
             throw invalid_option(std::string(Library::name) + ": rank " + std::to_string(rank()) +
                                  " votes in a ballot that it is not a member of");
-        listen();  // before the vote: a rank that hung may have been given up
+        listen();  // before the vote: the others may have dropped this rank while it hung
         const std::uint64_t poll = members_->vote(among, vote);
         int absent = members_->first_absent(among);
         const auto decided = [&] {
@@ -167,8 +167,8 @@ public:
         raise();
     }
 
-    /// Blocks until the library has let go of all memory: as long as a rank that is to receive some
-    /// of it calls nothing. At the deadline it ends the job.
+    /// Blocks until the library has released all lent memory. This may take as long as a rank that
+    /// receives some of it makes no calls. At the deadline it ends the job.
     void withdraw() noexcept {
         if (std::exchange(withdrawn_, true) || !owner_.is_this()) return;
         try {
@@ -186,7 +186,7 @@ public:
         try {
             if (owner_.is_this() && !members_->first_failure())
                 members_.accuse(rank(), std::string(cause), kind);
-        } catch (...) {  // no memory for the text: leaving says it without
+        } catch (...) {  // no memory for the text: leaving reports the failure without it
         }
         withdraw();
     }
@@ -221,7 +221,7 @@ protected:
     const message_exchange& exchange() const noexcept { return exchange_; }
     const membership& members() const noexcept { return *members_.operator->(); }
 
-    /// Throws where nothing may be called any more.
+    /// Throws if the transport cannot be used any more.
     void begin() {
         library_.require_caller();
         if (members_->first_failure()) raise();
@@ -231,10 +231,10 @@ protected:
 private:
     using stream = packet_stream<Library>;
 
-    // A rank that withdraws may still say why.
+    // Time for a rank that withdraws to report why.
     static constexpr duration grace = std::chrono::seconds(1);
     static constexpr duration settling = std::chrono::seconds(10);
-    // To a rank that was late, and may only have been a little too late.
+    // For a late rank that may be only a little too late.
     static constexpr duration late_grace = std::chrono::seconds(5);
 
     void require_here(int peer) const {
@@ -289,7 +289,7 @@ private:
         if (library_.advance()) exchange_.stir();
     }
 
-    /// Hears all that was said about the membership.
+    /// Processes all membership news.
     void listen() {
         members_.hear();
         while (const auto loss = library_.next_loss()) members_->closed(loss->peer, loss->how);
@@ -303,7 +303,7 @@ private:
         members_->count_votes();
     }
 
-    /// Ends what is under way with those that went, once what they had sent is read.
+    /// Ends all transfers with ranks that failed or left, after everything they had sent is read.
     void let_go() {
         const auto read_what_came = [&](int peer) {
             streams_.fetch(packet_kind::messages);
@@ -336,8 +336,8 @@ private:
         if (s.ended() && !had_ended) ended_ = deadline(now(), grace);
     }
 
-    /// Called by the library while this rank computes or waits; whether something has changed that
-    /// may be waited for.
+    /// Called by the library while this rank computes or waits. Returns true if something changed
+    /// that the rank may be waiting for.
     bool serve() {
         const std::uint64_t seen = activity();
         listen();
@@ -348,10 +348,12 @@ private:
 
     // Waiting
 
-    /// Throws if a transfer that is under way can never complete because its peer is done.
+    /// Throws if a transfer in flight can never complete because its peer is done.
     void require_possible(const transfer& t) {
-        if (members_->tolerates()) return;  // who goes ends its transfers, and others may come
-        // A rank that is done still takes what was sent to it, and does not ask for more.
+        if (members_->tolerates())
+            return;  // the end of a rank ends its transfers, and others may
+                     // join
+        // A rank that is done still receives messages sent to it, but requests no more.
         const auto is_over = [&](int peer) {
             return has_ended(peer) &&
                    !(t.sends && exchange_.link_to(peer) && exchange_.link_to(peer)->has_output());
@@ -370,9 +372,10 @@ private:
         if (members_->first_failure()) raise();
     }
 
-    /// Moves bytes until `done`; throws at the deadline, or when a rank failed. `settles`: what is
-    /// waited for is decided even if a rank failed, one that is late at the deadline included; for
-    /// that there is as much time again, and 10 s at least.
+    /// Moves bytes until `done`. Throws at the deadline, or when a rank failed. If `settles` is
+    /// true, a failure does not end the wait, because the result is decided in spite of it. A rank
+    /// that is late at the deadline counts as failed. The wait then takes up to the same time
+    /// again, and at least 10 s.
     template <class Done, class Describe, class Check>
     void block(Done done, const int& peer, Describe describe_it, Check check,
                bool settles = false) {
@@ -390,12 +393,13 @@ private:
                 if (!members_->tolerates() && (!settles || std::exchange(late, true))) raise();
                 limit = deadline(present, (std::max<duration>)(options_.timeout, settling));
             }
-            // For others that wait for this rank.
+            // For ranks that wait for this one.
             if (present - started >= options_.heartbeat) members_.tick_if_due(present);
             pause(present - started, limit.next_look());
         }
         members_->wait_for(waits_for_no_rank);
-        // It may have been said: at once, since nobody ticks.
+        // Others may have a heartbeat that names the awaited rank. Correct it now: no thread sends
+        // another one.
         if (now() - started >= options_.heartbeat) members_.tick_and_speak();
     }
 
@@ -403,14 +407,14 @@ private:
         library_.pause(waited, streams_.move(packet_kind::messages), until);
     }
 
-    /// Whether nothing more comes from a rank.
+    /// True if nothing more can arrive from a rank.
     bool has_ended(int peer) {
         if constexpr (!Library::drains) return !members_.is_alive(peer);
         const stream* const s = streams_.find(peer, packet_kind::messages);
         return s && s->ended();
     }
 
-    /// While ranks may come and go, the rank that is waited for is gone.
+    /// Reports a rank as late. While ranks may leave and return, only the awaited rank is dropped.
     void be_late(int peer, const std::string& what) {
         const std::string how = waited_in_vain(Library::name, rank(), options_.timeout, what);
         const bool alone = members_->tolerates();
@@ -421,7 +425,7 @@ private:
 
     [[noreturn]] void raise() {
         members_.speak();
-        withdraw();  // first: the caller's memory goes while the exception passes
+        withdraw();  // first: the caller's memory is freed while the exception unwinds
         const auto why = members_->first_failure();
         throw peer_failure(why->rank, why->cause, phase_, why->code);
     }
@@ -477,9 +481,9 @@ private:
         }
     }
 
-    /// Looks at the time: whether the other ranks have had enough of it to end, after a failure.
-    /// That is as much as one call may block. A rank that was late has had it before: it gets 5 s,
-    /// and without it nothing ends.
+    /// True if the other ranks have had enough time to end after a failure: as much as one call may
+    /// block. A late rank has already had that time. It gets 5 s, because no rank can end without
+    /// it.
     bool has_waited_enough(time_point present) {
         const auto& why = members_->first_failure();
         if (!why) return false;
@@ -493,7 +497,7 @@ private:
         return is_late ? late_had : all_had;
     }
 
-    /// A rank that has not said that it is done, or to which something is under way.
+    /// A rank that has not reported that it is done, or to which packets are in flight.
     std::optional<int> first_not_over() {
         std::optional<int> found;
         for (const packet_kind kind : packet_kinds)
@@ -521,8 +525,8 @@ private:
     owner_process owner_;
     peer_failure::job_phase phase_;
     time_point moved_at_{};
-    deadline ended_;  // for word of the rank that ended its messages last
-    std::optional<deadline> ends_by_, late_ends_by_;  // after a failure
+    deadline ended_;  // for the cause from the rank whose messages ended last
+    std::optional<deadline> ends_by_, late_ends_by_;  // limits after a failure
 };
 
 }  // namespace sotto::detail::net

@@ -11,9 +11,9 @@ namespace sotto::detail::local {
 void run_ranks(int workers, in_process_options options, void* f,
                void (*call)(void* f, in_process& endpoint));
 
-// As a parameter that nobody passes: its default argument makes the compiler read the body of f at
-// the call. A misuse within a generic lambda is then told 5 lines into GCC's output, after what is
-// wrong and where the lambda was called, and not after 10 lines of who instantiates whom.
+// A parameter that no caller passes. Its default argument makes the compiler read the body of f at
+// the call. For a misuse inside a generic lambda, GCC then prints the error and the lambda's call
+// within 5 lines, not after 10 lines of instantiations.
 struct body_is_read {
     constexpr body_is_read(bool) noexcept {}
 };
@@ -22,11 +22,12 @@ struct body_is_read {
 
 namespace sotto {
 
-/// Runs `f(transport)` once for every rank, each on its own thread, with an `in_process&`; returns
-/// when all returned. Rank 0 runs on the calling thread. All threads call the same `f`, at once.
-///   errors  a rank that throws ends all the others: whatever they wait for throws peer_failure.
-///           The exception of the first rank that failed is then thrown here. io_failure: the
-///           system refuses a thread. Others: see in_process and in_process_options
+/// Runs `f(transport)` once for every rank, each on its own thread, with an `in_process&`. Returns
+/// when all have returned. Rank 0 runs on the calling thread. All threads call the same `f` at
+/// once.
+///   errors  if a rank throws, all other ranks throw peer_failure from their waits. Then this
+///           function throws the exception of the first rank that failed. io_failure: the system
+///           refuses a thread. Others: see in_process and in_process_options
 template <class F>
 void run_in_process(
     int workers, in_process_options options, F&& f,
@@ -40,7 +41,7 @@ void run_in_process(
     });
 }
 
-/// With options as they are by default.
+/// The same with default options.
 template <class F>
 void run_in_process(
     int workers, F&& f, detail::local::body_is_read = requires(F & g, in_process& t) { g(t); }) {

@@ -23,8 +23,8 @@ SOTTO_DECL void run_ranks(int workers, in_process_options options, void* f,
     in_process_hub hub(workers, std::move(options));
     std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(workers));
     std::atomic<int> first_to_throw = -1;
-    // Runs one rank to its end and tells the others how it ended. In a child of fork() there are no
-    // others: what f throws there is thrown here.
+    // Runs one rank to its end and reports the end to the others. A child of fork() has no others:
+    // an exception of f is rethrown there.
     const auto run_rank = [&](int rank) {
         const owner_process owner;
         try {
@@ -51,14 +51,15 @@ SOTTO_DECL void run_ranks(int workers, in_process_options options, void* f,
                         std::to_string(workers),
                     [&run_rank, rank]() noexcept { run_rank(rank); }));
         } catch (const std::exception& e) {
-            // The system has no thread left: the ranks that run must not wait for it.
+            // The system has no thread left: the running ranks must not wait for it.
             hub.fail(rank, e.what());
             throw;
         }
         run_rank(0);
     }
     if (first_to_throw < 0) return;
-    // A rank that was too late, or left, may have thrown nothing itself: then whoever noticed it.
+    // A rank that was late or left may have thrown nothing. Then rethrow the exception of the rank
+    // that noticed it.
     const auto& original = thrown[static_cast<std::size_t>(hub.first_failure().rank)];
     std::rethrow_exception(original ? original : thrown[static_cast<std::size_t>(first_to_throw)]);
 }

@@ -17,34 +17,36 @@
 
 namespace sotto::detail {
 
-/// What a run on a simulated network was.
+/// Result of a run on a simulated network.
 struct simulated_run {
-    std::uint64_t trace_hash = 0;  // the same number: the same happened, see simulated_trace
-    std::int64_t events = 0;       // that happened, as the trace counts them
+    std::uint64_t trace_hash = 0;  // equal for runs with equal events, see simulated_trace
+    std::int64_t events = 0;       // number of events in the trace
     duration took{};               // simulated time until the last rank ended
 
     /// How a rank ended.
     struct ending {
-        bool killed = false;          // by a fault
-        std::exception_ptr thrown{};  // or what it threw; neither: its function returned
-        duration at{};                // in simulated time since the beginning
+        bool killed = false;          // a fault ended it
+        std::exception_ptr thrown{};  // its exception; if not killed and empty, its function
+                                      // returned
+        duration at{};                // simulated time since the start
     };
-    std::vector<ending> ranks;  // how each ended
-    int first_to_throw = -1;    // which rank; -1: none did
+    std::vector<ending> ranks;  // of each rank
+    int first_to_throw = -1;    // first rank that threw; -1: none
 
-    /// What is there once all ranks have ended, and what was under way then has come or was
-    /// dropped: none of it after a run in which no rank failed.
+    /// What is left after all ranks have ended and everything in flight has arrived or was dropped.
+    /// All zero after a run without failed ranks.
     struct leavings {
-        std::int64_t timers = 0;     // ranks that would still be called
-        std::int64_t transfers = 0;  // that were begun and never waited for
-        std::int64_t packets = 0;    // never received nor dropped
+        std::int64_t timers = 0;     // ranks whose system would still be called
+        std::int64_t transfers = 0;  // started and never waited for
+        std::int64_t packets = 0;    // not received and not dropped
 
         friend bool operator==(const leavings&, const leavings&) = default;
     };
     leavings left;                     // see leavings
-    std::int64_t packets_at_once = 0;  // under way, at most: what has memory of its own
+    std::int64_t packets_at_once = 0;  // maximum number of packets in flight, each with its own
+                                       // memory
 
-    /// Throws what the first rank threw that threw.
+    /// Rethrows the exception of the first rank that threw, if any.
     void require_success() const;
 };
 
@@ -52,11 +54,11 @@ struct simulated_run {
 
 namespace sotto {
 
-/// Runs `f(transport)` once for every rank of a simulated network, with a `simulated&`; returns
-/// when all returned, threw or were killed, and says how. For a rank that is started again `f` is
-/// called again. Nothing that they throw is thrown here; see
-/// run_simulated. `listener` is called with every event.
-///   errors  invalid_option: options that cannot work
+/// Runs `f(transport)` once for every rank of a simulated network, with a `simulated&`. Returns
+/// when all have returned, thrown or were killed, and reports how each ended. A rank that is
+/// restarted calls `f` again. Exceptions of ranks are not rethrown; see run_simulated. Every event
+/// calls `listener`.
+///   errors  invalid_option: invalid options
 template <class F>
 detail::simulated_run simulate(int ranks, const simulated_options& options, F&& f,
                                std::function<void(const detail::simulated_event&)> listener = {}) {
@@ -116,7 +118,7 @@ detail::simulated_run simulate(int ranks, const simulated_options& options, F&& 
     return run;
 }
 
-/// The same, but throws what the first rank threw that threw.
+/// The same, but rethrows the exception of the first rank that threw.
 template <class F>
 detail::simulated_run run_simulated(int ranks, const simulated_options& options, F&& f) {
     detail::simulated_run run = simulate(ranks, options, std::forward<F>(f));

@@ -20,10 +20,10 @@
 
 namespace sotto::detail::simulation {
 
-/// What one rank sees of a simulated network.
+/// One rank's view of a simulated network.
 class library {
 public:
-    using operation = time_point;  // when it is complete
+    using operation = time_point;  // completion time
     struct packet {
         int source = 0;
         std::size_t size = 0;
@@ -46,7 +46,7 @@ public:
     operation send(int to, net::packet_kind kind, byte_view out);
     std::optional<packet> next(net::packet_kind kind);
     operation receive(const packet& came, mutable_byte_view in) noexcept;
-    /// Nobody will receive it.
+    /// Drops a packet that will not be received.
     void forget(const packet& came) noexcept { among_->release(came.at); }
     bool complete(const operation& in_flight) const noexcept;
     bool advance() const noexcept { return false; }
@@ -68,8 +68,8 @@ public:
 
 private:
     static constexpr operation gone = (operation::min)();
-    // A collective asks after each of its messages and then waits: else most turns of ranks would
-    // only let a moment pass. Who does nothing but ask is woken by what comes.
+    // A collective polls after each of its messages and then waits. If each poll slept, most turns
+    // of ranks would only pass a moment. An arrival wakes a rank that only polls.
     static constexpr int asked_at_once = 256;
 
     virtual_time& time() noexcept { return among_->time(); }
@@ -78,7 +78,7 @@ private:
 
     network* among_;
     int rank_;
-    int asked_ = 0;  // in vain, since it waited
+    int asked_ = 0;  // polls without success since the last wait
 };
 
 static_assert(net::packet_library<library>);
@@ -87,39 +87,39 @@ static_assert(net::packet_library<library>);
 
 namespace sotto {
 
-/// The transport between ranks of a simulated network: the same frames, the same votes, the same
-/// words about who failed as between processes, in time that passes by what is computed and sent.
+/// Transport between ranks of a simulated network. It uses the same frames, votes and failure
+/// reports as between processes. Its virtual time passes by computing and sending.
 ///
-/// All ranks are strands of the calling thread of which one runs at a time, so a seed fixes
-/// everything that happens: see virtual_time and fiber. `charge` lets the time of a computation
-/// pass; what is computed without it takes none. Memory from `size_only` can be sent and
-/// received, and takes the time and the bytes of real memory.
+/// All ranks are fibers of the calling thread. One runs at a time, so a seed fixes everything that
+/// happens: see virtual_time and fiber. `charge` lets the time of a computation pass; computing
+/// without it takes no time. Memory from `size_only` can be sent and received, and costs the time
+/// and the bytes of real memory.
 ///   wire    as packet_transport; a packet is up to simulated_options::packet bytes
-///   cost    3 to 15 us a message, most where no cache holds the states of all ranks. Of 1,000
-///           ranks 1.1 GB once they have voted; their dense step of 25 million weights without
-///           content, 2 million messages, takes about 30 s
+///   cost    3 to 15 us a message, most if no cache holds the states of all ranks. 1,000 ranks take
+///           1.1 GB once they have voted. Their dense step of 25 million weights without content, 2
+///           million messages, takes about 30 s
 ///   errors  as tcp
 class simulated : public detail::net::packet_transport<detail::simulation::library> {
     using base = detail::net::packet_transport<detail::simulation::library>;
 
 public:
-    /// The endpoint of one rank, as run_simulated makes it.
+    /// Endpoint of one rank, as run_simulated makes it.
     simulated(detail::simulation::network& among, int rank)
         : base(detail::simulation::packet_options_of(among.options()), among, rank) {}
 
-    /// Which process this rank is: 1, and one more after every restart.
+    /// Number of this rank's process: 1, and one more after every restart.
     std::uint64_t life() { return library().life(); }
 
-    /// Its figures, for whoever is shown times of it.
+    /// Description of the simulated network, to print next to its times.
     std::string simulated_network() const { return library().network_text(); }
 
-    /// Bytes of messages from a rank that wait here for their receive: within the budget.
+    /// Bytes of messages from a rank that wait here for their receive: at most the budget.
     std::int64_t queued_bytes(int from) const noexcept { return exchange().queued_from(from); }
 
-    /// The rank that failed first, as far as this one has heard; nothing where it has not.
+    /// First failed rank that this rank knows of; nothing if it knows of none.
     std::optional<int> first_failed() const noexcept;
 
-    /// Transfers that were begun and whose end nobody has asked for.
+    /// Number of transfers that were started and whose completion was not requested.
     std::size_t open_transfers() const noexcept { return exchange().in_use(); }
 };
 

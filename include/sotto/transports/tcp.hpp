@@ -29,47 +29,47 @@ class tcp_rank;
 
 namespace sotto {
 
-/// The transport between processes over TCP.
+/// Transport between processes over TCP.
 ///
-/// Messages go straight from the memory that was lent to the system and back, moved by the thread
-/// that uses the transport whenever it is inside of it; what it leaves to the system's buffers
-/// travels while it computes. A thread of its own says four times a second that this rank lives,
-/// and hears of the others, over connections of its own. A rank that is killed is known to all
-/// others at once, one that hangs after tcp_options::dead_after; the others stay what they are and
-/// throw peer_failure, which names the first that failed.
+/// The thread that uses the transport moves messages while it is inside a call, directly between
+/// the lent memory and the system. Data in the system's buffers travels while the thread computes.
+/// A separate thread with separate connections sends a sign of life four times a second and
+/// receives those of others. All other ranks notice a killed rank immediately, and a rank that
+/// hangs after tcp_options::dead_after. They keep their ranks and throw peer_failure, which names
+/// the first rank that failed.
 ///   wire    tcp_join: how ranks meet; framed_connection: messages; membership: the rest
 ///   memory  for each other rank 64 KiB and what it sent before its receive: in blocks of powers of
 ///           two, so up to twice tcp_options::budget; 8 MiB of such blocks are kept
-///   cost    a message of a few bytes takes two calls of the system at each end
-///   errors  as in_process; a send may complete before it is received, so that what fails at the
-///           receiver is told to a later call
+///   cost    a message of a few bytes takes two system calls at each end
+///   errors  as in_process. A send may complete before it is received, so a later call reports a
+///           failure at the receiver
 class tcp {
 public:
     /// See transport.
     using ballot = detail::net::membership::ballot;
 
-    /// Meets the others: returns once all ranks are there.
+    /// Joins the other ranks. Returns once all ranks are there.
     ///   errors  as tcp_join
     static tcp join(const tcp_options& options) { return meeting(options).join(); }
 
     /// The same for a rank that a launcher has placed.
     static tcp join(const placement& place) { return join(tcp_options::at(place)); }
 
-    /// A port that is open before the others are told of it: for rank 0 where the system chooses
-    /// the port.
+    /// A port that is open before the other ranks know it: for rank 0 if the system chooses the
+    /// port.
     class meeting {
     public:
-        /// Opens the port, or begins to.
+        /// Opens the port, or starts to.
         explicit meeting(const tcp_options& options);
-        /// What has moved is over, as if it was joined.
+        /// A moved-from meeting is over, as after join().
         meeting(meeting&&) noexcept;
         meeting& operator=(meeting&&) noexcept;  ///< See above.
         ~meeting();                              ///< Closes the port, unless the ranks have met.
 
-        /// Which port it is.
+        /// Number of the port.
         std::uint16_t port();
 
-        /// Once. Afterwards no rank listens there, but in an elastic job.
+        /// Joins; call it once. Afterwards no rank listens on the port, except in an elastic job.
         tcp join();
 
     private:
@@ -77,15 +77,15 @@ public:
 
         tcp_options options_;
         std::unique_ptr<detail::net::tcp_join> joining_;
-        std::unique_ptr<detail::net::tcp_rendezvous> gathering_;  // in its place
+        std::unique_ptr<detail::net::tcp_rendezvous> gathering_;  // used instead in an elastic job
     };
 
     tcp(const tcp&) = delete;
     tcp& operator=(const tcp&) = delete;
-    /// Leaves; what was sent still arrives, which is waited for while its receivers live, up to
-    /// tcp_options::timeout. Where an exception passes, the others are told that this rank failed.
-    /// In a child of fork() it closes the child's descriptors and sends nothing: the rank is the
-    /// parent's.
+    /// Leaves the job. Sent messages still arrive: it waits for this while their receivers live, up
+    /// to tcp_options::timeout. If an exception unwinds, it notifies the others that this rank
+    /// failed. In a child of fork() it closes the child's descriptors and sends nothing: the rank
+    /// is the parent's.
     ~tcp();
 
     int rank() const noexcept { return rank_; }
@@ -105,8 +105,8 @@ public:
 
     bool agree(bool vote);
 
-    /// The vote of some ranks (ascending; this one among them), as atomic as that of all: for
-    /// groups.
+    /// Opens a vote of some ranks, ascending and with this one among them. The vote is as atomic as
+    /// that of all ranks. Groups use it.
     ballot& open_ballot(std::span<const int> members, std::uint32_t label);
 
     bool agree(ballot& among, bool vote);
@@ -117,7 +117,8 @@ public:
 
     [[noreturn]] void blame(int rank, const std::string& cause, errc code);
 
-    /// See tolerant_transport. Without tcp_options::elastic a rank that went does not come again.
+    /// See tolerant_transport. Without tcp_options::elastic a rank that failed or left cannot join
+    /// again.
     void tolerate();
     std::optional<rank_change> next_change();
 

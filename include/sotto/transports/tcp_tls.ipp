@@ -137,7 +137,7 @@ SOTTO_DECL pre_shared_key::shared_secret pre_shared_key::read_fifo(deadline& lim
         const bool is_late = limit.passed(now);
         const auto left =
             std::chrono::ceil<std::chrono::milliseconds>(limit.next_look() - now).count();
-        // A FIFO that had no writer yet is not ready, though reading it would find its end.
+        // A FIFO that never had a writer is not ready, although a read would find its end.
         ::pollfd ready{fifo_.handle(), POLLIN, 0};
         const int found = ::poll(&ready, 1, is_late ? 0 : static_cast<int>(left));
         if (found < 0 && errno != EINTR) cannot_read();

@@ -9,35 +9,35 @@
 
 namespace sotto {
 
-/// A rank went, or is there again.
+/// A rank failed, left, or joined again.
 struct rank_change {
-    int rank = 0;          // that this is about
-    bool is_here = false;  // else it went
-    bool left = false;     // it said that it is done
-    std::string cause{};   // why it is not here
+    int rank = 0;          // rank that changed
+    bool is_here = false;  // true: it joined again; false: it failed or left
+    bool left = false;     // it reported that it is done
+    std::string cause{};   // why it is absent
 };
 
-/// A transport on which ranks may come and go while others work, once it tolerates that:
-///   tolerate()       from now on the failure of a rank ends only transfers with that rank: `poll`
-///                    and `wait` throw peer_failure for these, and so do new ones; a receive from
-///                    any rank goes on. Who throws it has not withdrawn, and other calls work. What
-///                    had come from that rank can still be received, by receives made then, too.
-///                    A rank that is waited for
-///                    until the deadline is gone. One that lives all the same is told so: to it
-///                    the others are gone that gave it up, and they take nothing of it any more.
-///                    Said before anything can fail
-///   agree(vote)      throws once a rank is gone, and is atomic only while none goes. A rank that
-///                    came again has no vote: while it is there `agree` throws at the others, and
-///                    at that rank once they are late
-///   await(seen)      returns after waiting_time::slice_max as well: its caller may wait for no
-///                    rank in particular, and has a `deadline` of its own
-///   blame(r, c, k)   rank r failed, because of c, a cause of errc k: of what it sent, or did not
-///                    do. It goes, and peer_failure for it is thrown. Where it is this rank, that
+/// A transport on which ranks may leave and join again while others work, after a call of
+/// tolerate():
+///   tolerate()       From now on the failure of a rank ends only the transfers with that rank. For
+///                    these, `poll`, `wait` and new transfers throw peer_failure; a receive from
+///                    any rank continues. The throwing rank has not withdrawn, and its other calls
+///                    work. Messages that the failed rank had sent can still be received, also by
+///                    later receives. A rank that is awaited until the deadline counts as failed.
+///                    If it is alive, it is notified: it sees the ranks that dropped it as failed,
+///                    and they accept nothing more from it. Call this before anything can fail
+///   agree(vote)      throws once a rank has failed or left; it is atomic only while none does. A
+///                    rank that joined again has no vote. While it is there, `agree` throws on the
+///                    others, and on that rank once they are late
+///   await(seen)      also returns after waiting_time::slice_max: its caller may wait for no
+///                    particular rank, and has its own `deadline`
+///   blame(r, c, k)   reports that rank r failed by what it sent or did not do, with cause c of
+///                    errc k. Drops rank r and throws peer_failure for it. If r is this rank, it
 ///                    has withdrawn
-///   next_change()    the next rank that went, failed or done, or that is there anew; `activity`
-///                    tells that there is one. What a rank had sent before it went can be received
-///                    until the next change is asked for, and what one sends that is there anew
-///                    only from then on
+///   next_change()    returns the next rank that failed, left or joined again. `activity` changes
+///                    when there is one. Messages of a rank that failed or left can be received
+///                    until the next call. Messages of a rank that joined again can be received
+///                    only after the call that returned it
 template <class T>
 concept tolerant_transport = transport<T> && requires(T& t, int rank, const std::string& cause) {
     t.tolerate();

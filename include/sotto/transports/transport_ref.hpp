@@ -18,10 +18,9 @@
 
 namespace sotto {
 
-/// Refers to a transport of any kind, so that what runs over one is compiled once and not for each.
-/// It is itself a transport, whose members call those of the one referred to. What some transports
-/// have and others do not is asked at run time: is_tolerant(), open_ballot(), native_barrier()
-/// and so on.
+/// Refers to a transport of any kind, so code over it is compiled once and not for each kind. It is
+/// itself a transport, and its members call those of the referenced one. Optional members of
+/// transports are checked at run time: is_tolerant(), open_ballot(), native_barrier() and so on.
 ///   memory  two pointers; the transport must outlive it
 ///   cost    one indirect call a member
 class transport_ref {
@@ -51,23 +50,23 @@ public:
     traffic counters() const { return calls_->counters(over_); }
     std::string simulated_network() const { return calls_->simulated_network(over_); }
 
-    /// Whether it is a tolerant_transport.
+    /// True if it is a tolerant_transport.
     bool is_tolerant() const noexcept { return calls_->tolerate != nullptr; }
     /// Requires is_tolerant().
     void tolerate() const { calls_->tolerate(over_); }
-    /// Nothing on a transport that is not tolerant.
+    /// Returns nothing on a transport that is not tolerant.
     std::optional<rank_change> next_change() const;
 
-    /// Opens a ballot: see ballot_transport. On a transport that is none it is empty.
+    /// Opens a ballot: see ballot_transport. Empty if the transport is none.
     detail::opened_ballot open_ballot(std::span<const int> members, std::uint32_t label) const;
     /// Requires a ballot that this transport has opened.
     bool agree(detail::opened_ballot among, bool vote) const;
 
-    /// The transport's own barrier; empty where it has none.
+    /// The transport's own barrier; empty if it has none.
     detail::native_collective native_barrier() const;
-    /// Its own broadcast of at most so many bytes; empty where it has none.
+    /// Its own broadcast of at most `bytes_max` bytes; empty if it has none.
     detail::native_collective native_broadcast(std::int64_t bytes_max, int root) const;
-    /// Its own all-gather of blocks of at most so many bytes; empty where it has none.
+    /// Its own all-gather of blocks of at most `bytes_max` bytes; empty if it has none.
     detail::native_collective native_all_gather(std::int64_t bytes_max) const;
 
 private:

@@ -11,7 +11,7 @@
 
 namespace sotto::wire::inline SOTTO_UNIT {
 
-/// Bytes of a dense block of n values.
+/// Returns the bytes of a dense block of n values.
 constexpr std::int64_t encoded_dense_bytes(std::int64_t n, value_format format) noexcept {
     return 1 + n * bytes_per_value(format);
 }
@@ -24,16 +24,16 @@ constexpr std::int64_t encoded_dense_bytes(std::int64_t n, value_format format) 
 void encode_dense(std::span<const float> values, value_format format, bytes& out);
 
 /// Decodes a dense block of exactly values.size() values.
-///   errors  refuses an unknown format and any other length; `values` is then untouched
+///   errors  refuses an unknown format and any other length; `values` then stays unchanged
 result<std::span<float>> decode_dense(byte_view in, std::span<float> values) noexcept;
 
-/// Decodes the values from place `first` on, as many as there is room for, of a block of n, so that
-/// they may be used while they are in a cache.
+/// Decodes values.size() values of a block of n, from place `first` on, so that the caller can use
+/// them while they are in a cache.
 ///   errors  refuses what decode_dense refuses, and a part that is not within the n values
 result<std::span<float>> decode_dense_part(byte_view in, std::int64_t n, std::int64_t first,
                                            std::span<float> values) noexcept;
 
-/// Where all n values of a block lie as this machine has floats; nothing where they do not.
+/// Returns the bytes of all n values if this machine stores floats in the same way; else nothing.
 ///   errors  as decode_dense
 result<std::optional<byte_view>> dense_floats(byte_view in, std::int64_t n) noexcept;
 

@@ -33,7 +33,7 @@ SOTTO_DECL result<value_format> value_format_of(std::uint64_t number,
 SOTTO_DECL std::int64_t first_beyond(value_format format, std::span<const float> values) noexcept {
     if (format == value_format::fp32) return -1;
     using bits = sotto::detail::real_bits<float>;
-    // Half a unit in the last place above the largest, values round up.
+    // Values round up to infinity from half a unit in the last place above the largest number on.
     const bits::word least = bits::magnitude(format == value_format::fp16 ? 65520.0f : 0x1.ffp127f);
     for (std::size_t i = 0; i < values.size(); ++i) {
         const bits::word magnitude = bits::magnitude(values[i]);
@@ -54,7 +54,7 @@ SOTTO_DECL std::string range_hint(value_format format) {
 
 namespace sotto::detail::wire::inline SOTTO_UNIT {
 
-// Halves pass through a buffer that stays in the first cache: bytes on the wire have no alignment.
+// Halves pass through a buffer that fits the L1 cache: bytes on the wire have no alignment.
 inline constexpr std::size_t value_chunk = 1024;
 
 /// Requires at most value_chunk values.
@@ -109,8 +109,8 @@ SOTTO_DECL void append_values(value_format format, std::span<const float> values
     const auto width = static_cast<std::size_t>(bytes_per_value(format));
     const std::size_t size = out.size() + values.size() * width;
     if (size > out.capacity()) out.reserve((std::max)(size, 2 * out.capacity()));
-    // Part by part, since a resize writes zeros: they are still in the first cache when the values
-    // take their place.
+    // Resizes part by part: a resize writes zeros, which are still in the L1 cache when the values
+    // replace them.
     for (std::size_t i = 0; i < values.size(); i += detail::wire::value_chunk) {
         const auto part =
             values.subspan(i, (std::min)(detail::wire::value_chunk, values.size() - i));

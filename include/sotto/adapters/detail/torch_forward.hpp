@@ -9,7 +9,7 @@
 
 namespace sotto::detail {
 
-/// A labelled batch as the module's forward takes it, examples x input, without a copy.
+/// Passes a labelled batch to the module's forward as examples x input, without a copy.
 struct torch_inputs {};
 
 template <class T>
@@ -26,8 +26,8 @@ concept holds_torch_module = requires(const M& module) {
     { *torch_pointer(module) } -> std::convertible_to<::torch::nn::Module&>;
 };
 
-/// The batch that a function of a module and a batch takes. A generic lambda names none: it takes a
-/// labelled batch.
+/// The type of the batch parameter of a function (module, batch). A generic lambda has none and
+/// gets a labelled batch.
 template <class Forward>
 struct torch_batch {
     using type = sotto::data::labelled_batch;

@@ -18,7 +18,7 @@
 
 namespace sotto::detail {
 
-/// Autograd that writes into a span, and says of each parameter when its part is final.
+/// Runs autograd into a span and reports each parameter when its part is final.
 class torch_gradients {
 public:
     torch_gradients(const layout& tensors, std::vector<at::Tensor> parameters)
@@ -27,15 +27,16 @@ public:
           listener_(std::make_shared<listener>()) {
         for (std::size_t i = 0; i < parameters_.size(); ++i) {
             parameters_[i].mutable_grad().reset();
-            // A parameter has one such node while somebody holds it, however often it is used.
+            // A parameter has one such node while a pointer to it exists, regardless of its number
+            // of uses.
             nodes_.push_back(::torch::autograd::impl::grad_accumulator(parameters_[i]));
             nodes_.back()->add_post_hook(std::make_unique<hook>(listener_, i));
         }
     }
 
-    /// d root / d parameters to `out`, the gradient with respect to root given, unless root is one
-    /// number. Parameters that it does not depend on have zeros and are not announced.
-    ///   errors  invalid_option: root depends on none; what torch and on_ready throw
+    /// Writes d root / d parameters to `out`. `given` is the gradient with respect to root, unless
+    /// root is one number. Parameters that root does not depend on get zeros and are not announced.
+    ///   errors  invalid_option: root depends on no parameter; exceptions of torch and on_ready
     void write(const at::Tensor& root, const at::Tensor& given, const layout& tensors,
                std::span<float> out, auto&& on_ready) {
         if (!root.requires_grad())
@@ -45,7 +46,7 @@ public:
         std::ranges::fill(out, 0.0f);
         const torch_memory::loan there = memory_.lend(out);
         const attached views{*this};
-        // A thread may not be in autograd twice, so that ranks of one thread announce afterwards.
+        // A thread cannot reenter autograd, so ranks that share a thread announce afterwards.
         const bool afterwards = simulation::fiber::is_here();
         ready_.clear();
         const auto tell = [&](std::size_t index) {
@@ -66,11 +67,11 @@ public:
     }
 
 private:
-    /// Whom hooks tell. Torch's graph may outlive the model, so that it belongs to both.
+    /// Receiver of the hooks' calls. Torch's graph may outlive the model, so both own it.
     struct listener {
         void* to = nullptr;
         void (*call)(void*, std::size_t) = nullptr;
-        std::exception_ptr failure{};  // does not pass through the engine of torch
+        std::exception_ptr failure{};  // cannot pass through torch's engine
 
         void hear(std::size_t index) noexcept {
             if (to == nullptr || failure) return;
@@ -98,7 +99,7 @@ private:
         std::size_t index_;
     };
 
-    /// As long as gradients are computed, and no longer: what is lent is soon somebody else's.
+    /// Attaches gradients only during the computation, because the lent span is reused afterwards.
     struct attached {
         torch_gradients& of;
 
@@ -131,7 +132,7 @@ private:
     std::vector<at::Tensor> parameters_;
     std::shared_ptr<listener> listener_;
     std::vector<std::shared_ptr<::torch::autograd::Node>> nodes_;
-    std::vector<std::size_t> ready_;  // in the order in which they were
+    std::vector<std::size_t> ready_;  // in the order of completion
 };
 
 }  // namespace sotto::detail

@@ -1,6 +1,6 @@
 #pragma once
 
-// LibTorch, and that it is missing said in one sentence.
+// Includes LibTorch, or reports in one sentence that it is missing.
 
 #if __has_include(<torch/torch.h>)
 #include <torch/torch.h>
@@ -8,7 +8,7 @@
 #error "sotto/adapters needs LibTorch: link sotto::torch (Debian: libtorch-dev)"
 #endif
 
-// Of no part of torch.h, but of what it includes.
+// Not from torch.h itself but from its includes.
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>

@@ -11,12 +11,12 @@
 
 namespace sotto::detail {
 
-/// LibTorch's tensors one after another in one memory. They share a storage, of which the place can
-/// be exchanged: all of them then lie elsewhere, and nothing was copied.
-///   cost    `lend` and its end: constant, whatever the number of tensors
+/// LibTorch tensors contiguous in one memory block. They share a storage whose address can be
+/// exchanged, which moves all of them without a copy.
+///   cost    `lend` and its end: constant, regardless of the number of tensors
 class torch_memory {
 public:
-    /// Whether there is memory of its own, in which tensors lie while none is lent.
+    /// `owned`: tensors use own memory while none is lent.
     enum class kind { owned, only_lent };
 
     torch_memory(const layout& tensors, kind which)
@@ -26,10 +26,10 @@ public:
                                  .set_(storage_, t.offset, t.shape, strides_of(t.shape)));
     }
 
-    /// A tensor for each of the layout, contiguous.
+    /// One contiguous tensor for each of the layout.
     const std::vector<at::Tensor>& views() const noexcept { return views_; }
 
-    /// Its own memory, or what is lent to it.
+    /// Its own memory, or the memory currently lent.
     std::span<float> values() const noexcept {
         return {static_cast<float*>(storage_.data_ptr().get()), size_};
     }
@@ -39,7 +39,7 @@ public:
                value.storage().unsafeGetStorageImpl() == storage_.unsafeGetStorageImpl();
     }
 
-    /// Where tensors lie until it goes.
+    /// The tensors use the lent memory until this is destroyed.
     class [[nodiscard]] loan {
     public:
         loan(const c10::Storage& to, float* place) noexcept
@@ -54,7 +54,8 @@ public:
         at::DataPtr before_;
     };
 
-    /// Of as many floats as the layout has; tensors that are only read may be lent for reading.
+    /// Lends memory of as many floats as the layout has. Tensors that are only read may use const
+    /// memory.
     loan lend(std::span<const float> place) const noexcept {
         return {storage_, const_cast<float*>(place.data())};
     }

@@ -17,13 +17,14 @@
 
 namespace sotto::detail {
 
-/// What a module of LibTorch consists of, found once: tensors that it shares are named once, by
-/// the first of their names.
-///   errors  invalid_option: nothing to learn; what learns or is kept is not float32, not dense or
-///           not on the CPU; two parameters that overlap without being one
+/// The parameters and buffers of a LibTorch module, collected once. A shared tensor appears once,
+/// under its first name.
+///   errors  invalid_option: no parameter that learns; a parameter that learns, or a buffer, that
+///           is not float32, not dense or not on the CPU; two parameters that overlap without being
+///           the same tensor
 class torch_parts {
 public:
-    /// Counts are kept as the floats that they are equal to, up to 2^24.
+    /// A count that is stored as a float, exact up to 2^24.
     struct counter {
         at::Tensor count;
         std::int64_t index = 0;  // in the layout of buffers
@@ -45,7 +46,7 @@ public:
         refuse_overlaps();
     }
 
-    /// Of what never changes, in words that ranks compare.
+    /// Returns a digest of the tensors that never change, as text that ranks compare.
     std::string fixed() const {
         if (fixed_ == 0) return "nothing";
         return std::to_string(fixed_) + (fixed_ == 1 ? " tensor, " : " tensors, ") +
@@ -111,7 +112,7 @@ private:
         digest_.update({static_cast<const std::byte*>(whole.data_ptr()), whole.nbytes()});
     }
 
-    /// A view of another parameter would have to move with it, and would not.
+    /// A view of another parameter would not move with it.
     void refuse_overlaps() const {
         struct place {
             const float *from, *to;

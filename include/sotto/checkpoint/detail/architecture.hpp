@@ -7,13 +7,13 @@
 
 namespace sotto::detail::checkpoint {
 
-/// What a model consists of, so that one may stand for another: names and shapes of its parameters
-/// and its buffers, and what the model's class adds to them.
+/// Structure of a model, which decides if another model can replace it: names and shapes of its
+/// parameters and buffers, and a description from the model's class.
 struct architecture {
     layout parameters, buffers;  // names, shapes and places
-    std::string description{};   // of what names and shapes do not say: activations, classes
+    std::string description{};   // other properties, such as activations and classes
 
-    /// Two that differ in anything have different ones.
+    /// Returns a digest; architectures that differ have different ones.
     digest identity() const;
 };
 

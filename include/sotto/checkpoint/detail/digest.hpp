@@ -8,25 +8,25 @@
 
 #include "sotto/core/bytes.hpp"
 
-/// Files that a run goes on from after a crash, and models for others to read.
+/// Checkpoints, from which a run resumes after a crash, and models for other processes to read.
 namespace sotto::detail::checkpoint {
 
-/// XXH3-128 of some bytes, most significant byte first. It finds accidents, not forgeries.
+/// XXH3-128 of some bytes, most significant byte first. It detects accidents, not forgeries.
 using digest = std::array<std::byte, 16>;
 
-/// As 32 digits of base 16, in lower case.
+/// Returns 32 lower-case hexadecimal digits.
 std::string hex(const digest& value);
 
-/// What hex() wrote; nothing for other texts.
+/// Reads what hex() wrote; returns nothing for other texts.
 std::optional<digest> digest_of_hex(std::string_view text) noexcept;
 
-/// The digest of bytes that are all there.
+/// Returns the digest of all bytes.
 digest digest_of(byte_view all) noexcept;
 
-/// What a checkpoint ends with.
+/// Last bytes of a checkpoint.
 struct closing_digests {
     digest all{};     // of all bytes before them
-    digest header{};  // of the header alone
+    digest header{};  // of the header only
 };
 static_assert(sizeof(closing_digests) == 2 * sizeof(digest));
 

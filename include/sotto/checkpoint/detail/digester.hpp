@@ -6,16 +6,17 @@
 
 namespace sotto::detail::checkpoint {
 
-/// The digest of bytes that come piece by piece: the same as of all of them at once.
+/// Computes the digest of bytes that arrive in pieces, which equals the digest of all bytes at
+/// once.
 class digester {
 public:
-    /// Of no bytes yet.
+    /// Starts with no bytes.
     digester() noexcept { XXH3_128bits_reset(&state_); }
 
-    /// Takes the next bytes in.
+    /// Adds the next bytes.
     digester& update(byte_view piece) noexcept;
 
-    /// The digest of all bytes so far; more may follow.
+    /// Returns the digest of all bytes so far; more may follow.
     digest value() const noexcept;
 
 private:

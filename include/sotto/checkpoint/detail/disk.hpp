@@ -16,14 +16,13 @@
 
 namespace sotto::detail::checkpoint {
 
-/// Files of any file_system, so that what reads and writes them is compiled once. Copies share
-/// them.
+/// Files of any file_system, so that readers and writers are compiled once. Copies share the files.
 ///   cost    one indirect call a member
 class disk {
 public:
-    /// The system's own.
+    /// Uses the files of the system.
     disk();
-    /// Those of a layer of the caller's.
+    /// Uses a file layer of the caller.
     template <file_system Files>
         requires(!std::same_as<Files, disk>)
     disk(Files files) : calls_(std::make_shared<calls_of<Files>>(std::move(files))) {}

@@ -12,10 +12,10 @@ namespace sotto::detail {
 struct saved_field;
 struct saved_fields;
 
-/// Takes what a state shows by `visit`. Its copies take it together.
+/// Collects the fields that a state passes to it in `visit`. Copies share the collection.
 class field_visitor {
 public:
-    /// Fields that are there are `apart`, as parameters that differ between ranks.
+    /// Fields that `to` already holds are `apart`, such as parameters that differ between ranks.
     explicit field_visitor(saved_fields& to);
 
     void operator()(std::string_view name, std::span<float> values, kept how = kept::alike) const;
@@ -28,7 +28,7 @@ private:
     void add(saved_field field, kept how) const;
 
     saved_fields* to_;
-    std::shared_ptr<names> names_;  // of all fields so far
+    std::shared_ptr<names> names_;  // names of all fields so far
 };
 
 /// A state that can be saved.

@@ -23,41 +23,40 @@
 
 namespace sotto::detail::checkpoint {
 
-/// A checkpoint whose bytes are not those that were written; names the file, the section, what was
-/// expected and what was found.
+/// A checkpoint whose bytes have changed since they were written. The text names the file, the
+/// section, what was expected and what was found.
 class damaged : public error {
 public:
-    /// The file, the section that is damaged, and how.
+    /// Names the file and the damaged section; `what` describes the damage.
     damaged(const std::filesystem::path& file, std::string section, const std::string& what);
 
-    /// Which section it is.
+    /// Returns the damaged section.
     const std::string& section() const noexcept { return section_; }
 
 private:
     std::string section_;
 };
 
-/// A file that cannot be opened or read for a reason of its own: its disk fails, its permissions
-/// forbid it, or it is no regular file. Another file may be readable.
+/// A file that cannot be opened or read because of its disk or its permissions, or because it is
+/// not a regular file. Another file may be readable.
 class unreadable : public io_failure {
 public:
     using io_failure::io_failure;
 };
 
-/// Whether a call failed because the process or the machine lacks descriptors or memory. That says
-/// nothing about the file.
+/// True if a call failed because the process or the machine lacks descriptors or memory. The file
+/// itself may be good.
 bool is_shortage(std::error_code why) noexcept;
 
-/// Reads a checkpoint that is whole: the constructor has seen every byte of it and found the
-/// digests right before anything is handed out.
-///   cost    the file is read once to be checked, in pieces of 1 MiB, and each tensor again when it
-///           is asked for
-///   errors  damaged: any bit flipped, any length cut or added, also where a tensor has changed
-///           since it was checked; unreadable: the system would not open or read it; io_failure: it
+/// Reads a whole checkpoint. The constructor reads every byte and checks the digests before the
+/// reader returns any content.
+///   cost    reads the file once to check it, in pieces of 1 MiB, and each tensor again on request
+///   errors  damaged: any bit flipped, any length cut or added, also if a tensor has changed since
+///           the check; unreadable: the system refused to open or read it; io_failure: the system
 ///           lacks descriptors or memory
 class file_reader {
 public:
-    /// Opens the file, reads all of it and compares digests.
+    /// Opens the file, reads all of it and checks the digests.
     file_reader(const disk& files, std::filesystem::path path);
 
     file_reader(const file_reader&) = delete;
@@ -65,17 +64,17 @@ public:
     /// Closes the file.
     ~file_reader();
 
-    /// What the file says of itself.
+    /// Returns the header of the file.
     const file_header& header() const noexcept { return header_; }
-    /// Which file it is.
+    /// Returns the path of the file.
     const std::filesystem::path& path() const noexcept { return path_; }
-    /// Bytes of the whole file, which was read once.
+    /// Returns the bytes of the whole file, which the constructor read once.
     std::int64_t bytes_read() const noexcept { return header_.file_bytes(); }
 
-    /// The number of a tensor by its name.
+    /// Returns the number of the tensor with this name.
     std::optional<std::size_t> find(std::string_view name) const noexcept;
 
-    /// The bytes of a tensor; `into` is as long as they are.
+    /// Reads the bytes of a tensor; `into` has the same size.
     void read(std::size_t which, mutable_byte_view into);
 
 private:
@@ -91,7 +90,7 @@ private:
         return std::move(*found);
     }
 
-    /// Before a file that promises much is believed.
+    /// Compares the file's length with its header before the content is read.
     void check_length() const;
 
     void check_digests();
@@ -114,10 +113,10 @@ private:
     std::vector<digest> tensor_digests_;
 };
 
-/// Calls use(step) for the checkpoints of a folder, the newest first, until it returns true.
-/// Returns whether it did. A checkpoint that is damaged or unreadable is added to `refused`, and
-/// the one before it is tried. If it was removed meanwhile, a newer one is there: the folder is
-/// listed again. `listed`, where it is given, receives the steps of all checkpoints.
+/// Calls use(step) for the checkpoints of a folder, newest first, until it returns true. Returns
+/// false if it never does. It adds a damaged or unreadable checkpoint to `refused` and tries the
+/// one before it. If a checkpoint was removed since the listing, a newer one exists: the function
+/// lists the folder again. `listed`, if given, receives the steps of all checkpoints.
 ///   errors  io_failure: the folder cannot be listed; the process lacks descriptors or memory
 template <class Use>
 bool for_newest(const disk& files, const std::filesystem::path& folder,
@@ -150,14 +149,14 @@ bool for_newest(const disk& files, const std::filesystem::path& folder,
     }
 }
 
-/// Where none of a folder's checkpoints can be used: names each and says why.
-///   errors  io_failure: one of them could not be read; else malformed
+/// Throws if no checkpoint of a folder is usable. The text names each one and the reason.
+///   errors  io_failure: at least one could not be read; else malformed
 [[noreturn]] void refuse_all(const std::string& what, const std::filesystem::path& folder,
                              const std::vector<refused_file>& refused);
 
-/// Opens the newest checkpoint of a folder that is whole, of step `at_most` or before; newer ones,
-/// which are damaged, unreadable or of a later step, are in `refused` then. False where there is
-/// none. `listed` as for for_newest.
+/// Opens the newest whole checkpoint of a folder, of step `at_most` or before. `refused` receives
+/// newer ones, which are damaged, unreadable or of a later step. Returns false if there is no whole
+/// one. `listed` is as in for_newest.
 ///   errors  as for_newest
 bool open_newest(const disk& files, const std::filesystem::path& folder,
                  std::optional<file_reader>& opened, std::vector<refused_file>& refused,

@@ -142,8 +142,8 @@ SOTTO_DECL void file_reader::check_digests() {
     tensor_digests_.push_back(digest_of(room));
     const digest found = whole_.value();
     const bool header = same(expected.header, header_digest_), all = same(expected.all, found);
-    // Where the header has changed, what it says of sections is worth nothing; where its digest
-    // has, that of all bytes still holds.
+    // A changed header makes its section digests worthless. If only the digest of the header
+    // changed, the digest of all bytes is still valid.
     if (!header && !all) refuse("header", expected.header, header_digest_);
     if (first) throw *first;
     if (!header) refuse(std::string(digest_name), expected.header, header_digest_);

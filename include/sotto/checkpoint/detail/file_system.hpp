@@ -14,39 +14,40 @@
 
 namespace sotto::detail::checkpoint {
 
-/// The calls by which checkpoints reach a disk. Each puts into `why` how it failed, or clears it;
-/// none throws for a failure of the system. Whoever wants to see what a crash or a full disk would
-/// leave brings a layer of their own.
-///   place(path) -> path              the regular file that a file of this name takes the place
-///                                    of, whether it exists or not: links are followed. A device,
-///                                    FIFO, socket or folder of that name is a failure
-///   create(path) -> int              a file for writing, empty whether it was there or not
-///   create_new(path) -> int          the same, but errc::file_exists if there is one of this name
-///   open(path) -> int                a regular file for reading; anything else is refused at once,
-///                                    as a FIFO, whose writer would be waited for
-///   write(file, bytes) -> int64      appends; how many bytes were taken: fewer are no failure
-///   read(file, offset, bytes) -> int64   how many were got: fewer are no failure, 0 is the end
+/// File operations of checkpoints. Each clears `why`, or sets it to its failure; none throws for a
+/// failure of the system. Tests replace this layer to simulate a crash or a full disk.
+///   place(path) -> path              the regular file that a new file with this name would
+///                                    replace, even if it does not exist; follows links. Fails for
+///                                    a device, FIFO, socket or folder
+///   create(path) -> int              an empty file for writing, new or truncated
+///   create_new(path) -> int          same, but fails with errc::file_exists if the name exists
+///   open(path) -> int                a regular file for reading; refuses anything else at once,
+///                                    such as a FIFO, which would wait for its writer
+///   write(file, bytes) -> int64      appends; returns the number of bytes written, which may be
+///                                    fewer
+///   read(file, offset, bytes) -> int64   returns the number of bytes read, which may be fewer; 0
+///                                        is the end
 ///   size(file) -> int64
-///   sync(file)                       returns when what was written survives a loss of power
+///   sync(file)                       returns when written data survives a loss of power
 ///   close(file)
-///   rename(from, to)                 takes the place of `to`, at once or not at all
+///   rename(from, to)                 replaces `to` atomically
 ///   remove(path)
-///   make_folder(path)                with those above it, where they are missing
-///   sync_folder(path)                as sync, for what was created, renamed and removed in it
-///   list(path) -> vector<string>     the names of what is in a folder, in any order
-///   lock(path) -> int                a folder, for this process alone until it unlocks it or ends;
-///                                    errc::resource_unavailable_try_again, at once, if it is
-///                                    another's
+///   make_folder(path)                also makes missing parents
+///   sync_folder(path)                as sync, for created, renamed and removed entries
+///   list(path) -> vector<string>     names of a folder's entries, in any order
+///   lock(path) -> int                locks a folder for this process until it unlocks it or ends;
+///                                    fails at once with errc::resource_unavailable_try_again if
+///                                    another process holds the lock
 ///   unlock(lock)
-///   touch(path)                      makes the present the time at which the file was changed
-///   changed(path) -> nanoseconds     that time, by the clock of the disk
-///   identity(folder) -> uint64       its number on its disk (inode): a copy has another one
-///   disk_now(folder) -> nanoseconds  the present by that clock, which other machines share
-///   now() -> time_point              the present by a clock of this machine that only moves
-///                                    forward
-///   pause(duration)                  returns after so long
-///   every(period, task) -> shared_ptr<void>  calls the task once a period, beside what the caller
-///                                    does, while the pointer lives
+///   touch(path)                      sets the time of change to the present
+///   changed(path) -> nanoseconds     time of change, by the clock of the disk
+///   identity(folder) -> uint64       number of the folder on its disk (inode): a copy has another
+///                                    one
+///   disk_now(folder) -> nanoseconds  present by the clock of the disk, which all machines share
+///   now() -> time_point              present by a clock of this machine that only moves forward
+///   pause(duration)                  returns after this time
+///   every(period, task) -> shared_ptr<void>  calls the task once a period, concurrently with the
+///                                            caller, while the pointer lives
 template <class F>
 concept file_system = requires(F& files, const std::string& path, int file, byte_view out,
                                mutable_byte_view in, std::int64_t offset, std::error_code& why) {

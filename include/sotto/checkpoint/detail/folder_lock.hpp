@@ -8,19 +8,19 @@
 
 namespace sotto::detail::checkpoint {
 
-/// Keeps a folder for this process alone, as file_system's lock does: until this ends, or the
-/// process, however it ends.
-///   errors  `why`, as lock says; nothing is kept then
+/// Locks a folder for this process until destruction, or until the process ends for any reason. See
+/// `lock` of file_system.
+///   errors  `why`, as `lock` reports; the folder is then not locked
 class folder_lock {
 public:
-    /// Waits for nobody: see file_system's lock.
+    /// Does not wait; see `lock` of file_system.
     folder_lock(disk files, const std::string& folder, std::error_code& why)
         : files_(std::move(files)), lock_(files_.lock(folder, why)), held_(!why) {}
 
-    /// The other one keeps nothing any more.
+    /// Takes the lock over; `other` then holds none.
     folder_lock(folder_lock&& other) noexcept;
     folder_lock& operator=(folder_lock&&) = delete;
-    /// Unlocks the folder, if it is kept.
+    /// Unlocks the folder, if it is locked.
     ~folder_lock();
 
 private:

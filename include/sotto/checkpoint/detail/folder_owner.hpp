@@ -23,43 +23,43 @@
 
 namespace sotto::detail::checkpoint {
 
-/// The file that says who writes into a folder of checkpoints.
+/// Name of the file that stores which job writes into a folder of checkpoints.
 inline constexpr std::string_view owner_name = "checkpoints.owner";
 
-/// How often an owner shows that it lives.
+/// Interval at which an owner renews its claim.
 inline constexpr duration renewal_period = std::chrono::seconds(10);
-/// An owner that has not shown that for so long loses the folder to a job that asks for it.
+/// Time without a renewal after which another job can take the folder over.
 inline constexpr duration renewal_max = std::chrono::seconds(60);
-/// From one attempt to own a folder to the next, while it is not known whether its owner lives.
+/// Interval between attempts to own a folder, while it is unknown if its owner lives.
 inline constexpr duration attempt_period = std::chrono::seconds(1);
 
-/// Who claims a folder.
+/// A process that claims a folder.
 struct claimant {
-    std::string job = job_of_process();  // the same for all ranks and restarts of a job
-    /// The process that writes.
+    std::string job = job_of_process();  // same for all ranks and restarts of a job
+    /// process that writes
     sotto::detail::process_identity process = sotto::detail::process_identity::own();
-    std::string claim = random_name();      // this one, among others of the process
-    std::optional<std::uint64_t> folder{};  // its number on its disk, once it is claimed
+    std::string claim = random_name();      // distinguishes claims of one process
+    std::optional<std::uint64_t> folder{};  // number of the folder on its disk, once claimed
 
     friend bool operator==(const claimant&, const claimant&) = default;
 
-    /// For messages.
+    /// Returns a description for messages.
     std::string text() const;
 };
 
 inline constexpr std::string_view owner_format = "sotto.folder_owner";
 
-/// The content of the file: a line for each field. Texts are escaped: a line stays a line.
+/// Returns the content of the file: one line a field. Texts are escaped, so each stays one line.
 std::string owner_text(const claimant& who);
 
-/// Nothing for a text that owner_text did not write, or that is cut off. Earlier versions wrote no
-/// number of the folder.
+/// Reads what owner_text wrote; returns nothing for other or truncated texts. Earlier versions
+/// wrote no number of the folder.
 std::optional<claimant> read_owner(std::string_view text);
 
-/// Whether a text was never meant to name an owner. A crash may leave one that is cut off or zeros.
+/// True if the text never was a claim. A crash may leave a truncated claim, or zeros.
 bool is_foreign(std::string_view text) noexcept;
 
-/// The claims of this process under which it trains at this moment.
+/// Claims of this process under which it trains at present.
 class claims_in_use {
 public:
     static void set(const std::string& claim, bool in_use);
@@ -70,14 +70,14 @@ private:
     static std::set<std::string>& all();
 };
 
-/// What came of an attempt to own a folder.
-///   held     it is this one's now
-///   waits    it is not known yet whether its owner lives: try again
-///   refused  another one owns it and lives, or this user may not write there
-///   failed   the disk failed: it is owned by nobody, as far as this one knows
+/// Result of an attempt to own a folder.
+///   held     the claimant owns the folder now
+///   waits    it is unknown if the owner lives: try again
+///   refused  a living owner has the folder, or this user may not write there
+///   failed   the disk failed; no owner is known
 enum class ownership : std::uint8_t { held, waits, refused, failed };
 
-/// The right to write into a folder, whatever files it is reached by.
+/// The right to write into a folder, independent of the file layer.
 class folder_claim {
 public:
     folder_claim() = default;
@@ -85,52 +85,56 @@ public:
     folder_claim& operator=(const folder_claim&) = delete;
     virtual ~folder_claim() = default;
 
-    /// Tries to become the owner, without waiting for anybody; `why` names the one that is.
+    /// Tries to become the owner, without waiting. `why` names the present owner.
     virtual ownership attempt(std::string& why) = 0;
-    /// Whether this process trains with it now: until then another trainer of it may take it over.
+    /// Sets whether this process trains with the folder. If not, another trainer of this process
+    /// may take the folder over.
     virtual void use(bool in_use) = 0;
-    /// Why nothing may be written; empty: this one owns the folder. Called by a writer that has
-    /// locked the folder. What was lost stays lost until the next attempt.
+    /// Returns why nothing may be written; empty if this claimant owns the folder. The caller is a
+    /// writer that has locked the folder. A lost folder stays lost until the next attempt.
     virtual std::string problem() = 0;
 };
 
-/// Owns a folder, so that no two jobs write into it, from an attempt that succeeds until its end.
+/// Owns a folder from a successful attempt until destruction, so that no two jobs write into it.
 /// The file `checkpoints.owner` in the folder names the owner. A thread renews the claim every 10
-/// s, whatever the program does meanwhile; that sets the file's time of change.
+/// s, even while the program is busy: it sets the file's time of change.
 ///
-/// The folder of another owner is taken over at once if that owner has ended, which is known of
-/// processes of the same machine and container. The same job takes it over at once, too, as after a
-/// restart on another host. If the owner's process is known to run, its own job may do so only if
-/// the owner has not renewed its claim for 60 s. Otherwise the folder is taken over after 60 s
-/// without a renewal. Both times of that are by the clock of the disk, so that hosts need no common
-/// time. If that clock jumps, or another job's process is known to run, the claimant has to see the
-/// 60 s pass itself, by its own clock.
+/// A claimant takes over the folder of another owner:
+///   - at once if the owner's process has ended, which is known only on the same machine and
+///     container
+///   - at once if the owner is of the same job, such as after a restart on another host. If the
+///     owner's process is known to run, only after 60 s without a renewal
+///   - otherwise after 60 s without a renewal
+/// Both times are by the clock of the disk, so hosts need no common time. If that clock jumps, or
+/// if another job's process is known to run, the claimant measures the 60 s itself, with its own
+/// clock.
 ///
-/// A claim names the number that the disk gave the folder. In a copy of the folder a claim of an
-/// owner on this host is void. One of another host is not: some disks number a folder differently
-/// on each host.
+/// A claim contains the number that the disk gave the folder. In a copy of the folder, the claim of
+/// an owner on this host is void. The claim of another host stays valid, because some disks number
+/// a folder differently on each host.
 ///
-/// An owner that was halted for longer finds its claim replaced, and writes nothing any more. A
-/// writer looks for that before it writes and before its file appears. A claim that was removed, as
-/// with everything in the folder, is made again.
+/// If an owner was halted for longer, another claim may replace its own; the owner then stops
+/// writing. A writer checks this before it writes and before its file appears. If a claim was
+/// removed, for example with everything in the folder, the owner creates it again.
 ///
-/// The folder's lock keeps claimants apart. Where a file system has none, as NFS for folders, a new
-/// claim is still made by one host alone, since the file is created exclusively. Two that take
-/// over an old claim within the same moment may then both believe to own it, until their next look.
+/// The lock of the folder separates claimants. Some file systems have no lock for folders, such as
+/// NFS. There, only one host can create a new claim, because the file is created exclusively. Two
+/// hosts that take over an old claim at the same moment may both believe to own it, until their
+/// next check.
 ///   wire    text, see detail::owner_text
 ///   cost    a thread that wakes up every 10 s, reads the file and sets its time
-///   errors  io_failure: the thread cannot be started. What the disk does wrong is answered
+///   errors  io_failure: the thread cannot be started. Failures of the disk are return values
 class folder_owner final : public folder_claim {
 public:
-    /// How a process of a claim is looked at; for tests, too.
+    /// Returns the state of a claim's process; tests replace it.
     using looks_at =
         std::function<sotto::detail::process_state(const sotto::detail::process_identity&)>;
 
-    /// Of a folder that exists. Nothing is claimed yet.
+    /// Requires that the folder exists. Claims nothing yet.
     folder_owner(disk files, const std::filesystem::path& folder, claimant who = {},
                  looks_at look = sotto::detail::process_identity::state_of);
 
-    /// Gives the folder back. In a child of fork() it stays the parent's.
+    /// Releases the folder. In a child of fork() the folder stays with the parent.
     ~folder_owner() override;
 
     ownership attempt(std::string& why) override;
@@ -139,13 +143,13 @@ public:
 
     std::string problem() override;
 
-    /// Shows that the owner lives: called every 10 s.
+    /// Renews the claim; called every 10 s.
     void renew() noexcept;
 
 private:
     static constexpr std::size_t text_max = 4096;
 
-    /// The content of the file; nothing, and no error, if there is none.
+    /// Returns the content of the file. If there is no file, returns nothing and no error.
     std::optional<std::string> read(std::error_code& why);
 
     /// `is_locked`: the caller has locked the folder.
@@ -153,18 +157,19 @@ private:
 
     void lose(const std::string& to);
 
-    /// A folder that this user may not write into is refused: no later attempt could succeed.
+    /// Returns `refused` if this user may not write into the folder, because a retry cannot
+    /// succeed.
     ownership fail(const char* what, std::error_code problem, std::string& why) const;
 
     std::string cannot(const char* what, std::error_code problem) const;
 
-    /// Whether what is there can be taken over: answers `held` then.
+    /// Returns `held` if the claim in `text` can be taken over.
     ownership judge(const std::string& text, std::string& why);
 
-    /// Whether a claim of an owner on this host is of another folder: this one is a copy of that.
+    /// True if the claim of an owner on this host names another folder: this folder is a copy.
     bool is_of_copied_folder(const claimant& owner);
 
-    /// Takes the place of what was found there.
+    /// Replaces the claim that was found there.
     ownership take(const std::optional<std::string>& before, std::string& why, bool is_locked);
 
     ownership is_busy(std::string& why);
@@ -183,32 +188,32 @@ private:
     std::string own_text_;
     looks_at look_;
     sotto::detail::owner_process process_;
-    std::mutex mutex_;                      // of all below
-    bool is_owner_ = false;                 // unless it is lost
-    std::string lost_;                      // who took it over, in a sentence
-    std::optional<sighting> seen_;          // of another one's claim
-    std::optional<time_point> busy_since_;  // another one has the folder locked
+    std::mutex mutex_;                      // guards all members below
+    bool is_owner_ = false;                 // stays true after a loss: see lost_
+    std::string lost_;                      // sentence that names the new owner
+    std::optional<sighting> seen_;          // claim of another owner
+    std::optional<time_point> busy_since_;  // since when another process has locked the folder
     std::shared_ptr<void> renewals_;
 };
 
-/// Repeats an attempt to own a folder once a second, as long as `attempt` returns true: it is not
-/// known yet whether the folder's owner lives. `pauses`: whether this process waits between two
-/// attempts. A process that only takes part in an attempt waits within it. Each attempt must send
-/// messages or votes to the processes that wait for this one: else they count it as late.
+/// Repeats an attempt to own a folder once a second while `attempt` returns true, that is, while it
+/// is unknown if the owner lives. `pauses`: this process waits between two attempts. A process that
+/// only takes part in an attempt waits inside it. Each attempt must send messages or votes to the
+/// processes that wait for this one, or they count it as late.
 template <class Attempt>
 void attempt_each_second(const disk& files, bool pauses, Attempt attempt) {
     while (attempt())
         if (pauses) files.pause(attempt_period);
 }
 
-/// Why no checkpoint may be written into a folder; empty: one may. `known` are the steps of all
-/// checkpoints that this run has read or written there: any other is of another run, which came
-/// without a claim, and would be removed.
+/// Returns why no checkpoint may be written into a folder; empty if one may. `known` are the steps
+/// of all checkpoints that this run has read or written there. Any other checkpoint belongs to a
+/// run without a claim, and would be removed.
 std::string why_not_write(const disk& files, const std::filesystem::path& folder,
                           folder_claim& owner, std::span<const std::int64_t> known);
 
-/// After an attempt to write a checkpoint of this step: it is known, and the ones that were removed
-/// are not any more.
+/// Updates `known` after an attempt to write a checkpoint of this step: adds it and drops the steps
+/// of removed checkpoints.
 void note_written(const disk& files, const std::filesystem::path& folder, std::int64_t step,
                   std::vector<std::int64_t>& known);
 

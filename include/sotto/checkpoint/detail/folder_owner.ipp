@@ -105,12 +105,12 @@ SOTTO_DECL folder_owner::folder_owner(disk files, const std::filesystem::path& f
 
 SOTTO_DECL folder_owner::~folder_owner() {
     if (!process_.is_this()) return;
-    renewals_.reset();  // waits for one that has begun
+    renewals_.reset();  // waits for a renewal that has begun
     try {
         use(false);
         std::error_code why;
         if (is_owner_ && read(why) == own_text_) files_.remove(path_, why);
-    } catch (...) {}  // the next claimant finds that this process has ended
+    } catch (...) {}  // the next claimant detects that this process has ended
 }
 
 SOTTO_DECL ownership folder_owner::attempt(std::string& why) {
@@ -125,7 +125,7 @@ SOTTO_DECL std::string folder_owner::problem() {
     std::string why = lost_;
     try {
         if (why.empty() && try_to_own(why, true) == ownership::held) why.clear();
-    } catch (const io_failure& e) {  // no thread is left to renew it
+    } catch (const io_failure& e) {  // the thread that renews the claim cannot be started
         why = e.what();
     }
     return why;
@@ -141,7 +141,7 @@ SOTTO_DECL void folder_owner::renew() noexcept {
             files_.touch(path_, why);
         else if (found)
             lose(*found);
-    } catch (...) {}  // the next one may succeed
+    } catch (...) {}  // the next renewal may succeed
 }
 
 SOTTO_DECL std::optional<std::string> folder_owner::read(std::error_code& why) {
@@ -170,7 +170,7 @@ SOTTO_DECL ownership folder_owner::try_to_own(std::string& why, bool is_locked) 
         return why = cannot("read", problem) + ": move it away", ownership::refused;
     if (problem) return fail("read", problem, why);
     if (found != own_text_) {
-        if (found && is_owner_) {  // this one has been taken for dead
+        if (found && is_owner_) {  // another claimant considered this owner dead
             lose(*found);
             why = lost_;
             return ownership::refused;
@@ -210,7 +210,7 @@ SOTTO_DECL ownership folder_owner::judge(const std::string& text, std::string& w
             "'" + path_.string() + "' is no file of sotto's, but has the name of one: move it away";
         return ownership::refused;
     }
-    const auto owner = read_owner(text);  // none: it is cut off
+    const auto owner = read_owner(text);  // none if the text is truncated
     const std::string whose = "the folder '" + folder_.string() + "' belongs to " +
                               (owner ? owner->text() : "a job that has only begun to claim it");
     if (owner && is_of_copied_folder(*owner)) return ownership::held;
@@ -238,7 +238,7 @@ SOTTO_DECL ownership folder_owner::judge(const std::string& text, std::string& w
     if (owner && owner->job == printable(who_.job) && (state != process_state::runs || is_old))
         return ownership::held;
     if (state == process_state::unknown && is_old) return ownership::held;
-    // Only time can tell.
+    // The clocks and the process state do not decide: measure the time here.
     if (!seen_ || seen_->text != text) seen_ = {text, changed, files_.now()};
     if (seen_->changed != changed) return refuse(", which is alive: it has just renewed its claim");
     const duration waited = files_.now() - seen_->since;

@@ -5,9 +5,9 @@
 
 namespace sotto::detail::checkpoint {
 
-/// A configuration text with today's names of options and types in place of those they had in
-/// earlier versions, so that a run resumes from checkpoints of these versions. Lines are as
-/// detail::description writes them.
+/// Returns a configuration text in which current names replace former names of options and types.
+/// So a run resumes from checkpoints of earlier versions. Lines are as detail::description writes
+/// them.
 std::string with_current_names(std::string_view configuration);
 
 }  // namespace sotto::detail::checkpoint

@@ -15,10 +15,10 @@ struct renamed {
     std::string_view former, current;
 };
 
-/// Options: the last part of what stands before " = ".
+/// Options: the last part of the name before " = ".
 inline constexpr std::array renamed_options{renamed{"group_bytes", "bucket_bytes"}};
 
-/// Types: all that stands behind " = ".
+/// Types: the whole text after " = ".
 inline constexpr std::array renamed_types{renamed{"random_pairs", "noloco"}};
 
 SOTTO_DECL std::string with_current_names(std::string_view configuration) {

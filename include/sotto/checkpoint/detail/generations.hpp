@@ -12,44 +12,43 @@
 
 namespace sotto::detail::checkpoint {
 
-// A folder holds the checkpoints of one run. Each has a name of its own, by its step, so that no
-// file is ever written over or renamed once it is complete: a newer one appears beside it, and the
-// oldest goes only after that.
+// A folder holds the checkpoints of one run. The step is part of each name, so no complete file is
+// ever overwritten or renamed: a newer one appears beside it, and only then the oldest is removed.
 
-/// What every checkpoint's name begins with.
+/// First part of a checkpoint's name.
 inline constexpr std::string_view file_prefix = "checkpoint-";
-/// What every checkpoint's name ends with.
+/// Last part of a checkpoint's name.
 inline constexpr std::string_view file_suffix = ".safetensors";
-/// What the name of a file that is not whole yet ends with, behind that.
+/// Suffix of a file that is not whole yet, after file_suffix.
 inline constexpr std::string_view unfinished_suffix = ".unfinished";
 
-/// "checkpoint-000000001200.safetensors": names sort as steps do.
+/// Returns "checkpoint-000000001200.safetensors": names sort like steps.
 std::string file_name(std::int64_t step);
 
 /// Why a checkpoint was not used.
-///   damaged     its bytes are not those that were written
-///   unreadable  the system would not open or read it: what is in it is not known
-///   too_new     others have none of its step
+///   damaged     its bytes have changed since they were written
+///   unreadable  the system refused to open or read it: its content is unknown
+///   too_new     other ranks have no checkpoint of its step
 enum class refusal : std::uint8_t { damaged, unreadable, too_new };
 
-/// A checkpoint that was not used, and why.
+/// A checkpoint that was not used, and the reason.
 struct refused_file {
-    std::int64_t step = 0;            // of its name
-    std::string why;                  // what is wrong with it, in a sentence
-    refusal kind = refusal::too_new;  // of reason
+    std::int64_t step = 0;            // step in its name
+    std::string why;                  // reason as a sentence
+    refusal kind = refusal::too_new;  // kind of the reason
 };
 
-/// The step of a checkpoint's name; nothing for other names.
+/// Returns the step in a checkpoint's name; nothing for other names.
 std::optional<std::int64_t> step_of(std::string_view name);
 
-/// Whether this is the name of a checkpoint that was never completed.
+/// True if this is the name of a checkpoint that was never completed.
 bool is_unfinished(std::string_view name);
 
-/// The steps of all checkpoints in a folder, the newest first; none where there is no folder.
+/// Returns the steps of all checkpoints in a folder, newest first; none if there is no folder.
 std::vector<std::int64_t> generations(const disk& files, const std::string& folder,
                                       std::error_code& why);
 
-/// The newest checkpoint in a folder whose step is none of these; nothing if there is none.
+/// Returns the newest checkpoint in a folder whose step is not in `known`, or nothing.
 std::optional<std::int64_t> foreign_generation(const disk& files, const std::string& folder,
                                                std::span<const std::int64_t> known,
                                                std::error_code& why);

@@ -10,27 +10,27 @@
 
 namespace sotto::detail::checkpoint {
 
-// A folder in which groups meet has one for each: FOLDER/group-0, FOLDER/group-1, ... What a group
-// publishes is in a folder inside it, FOLDER/group-0/models, so that its training's checkpoints may
-// be in FOLDER/group-0: neither counts, removes or locks what is the other's. FOLDER/group-0/writer
-// is empty: whoever publishes all along has it locked.
+// Groups share a folder with one subfolder each: FOLDER/group-0, FOLDER/group-1, ... A group
+// publishes models in FOLDER/group-0/models. Its training may write checkpoints into
+// FOLDER/group-0: neither counts, removes or locks the files of the other. FOLDER/group-0/writer is
+// empty. A process that publishes during its whole run locks it.
 
-/// What the name of a group's folder begins with.
+/// First part of the name of a group's folder.
 inline constexpr std::string_view group_prefix = "group-";
 
-/// Where everything of one group lies.
+/// Returns the folder of one group.
 std::string group_folder(const std::string& folder, int group);
 
-/// Where the models of a group are that others read.
+/// Returns the folder of the models that a group publishes.
 std::string models_folder(const std::string& folder, int group);
 
-/// What is locked as long as a group has a writer.
+/// Returns the folder that is locked while a group has a writer.
 std::string writer_folder(const std::string& folder, int group);
 
-/// The group of the name of a group's folder; nothing for other names.
+/// Returns the group in the name of a group's folder; nothing for other names.
 std::optional<int> group_of(std::string_view name);
 
-/// The groups that have a folder in this one, ascending.
+/// Returns the groups that have a folder in this one, ascending.
 std::vector<int> groups_in(const disk& files, const std::string& folder, std::error_code& why);
 
 }  // namespace sotto::detail::checkpoint

@@ -7,23 +7,24 @@
 
 namespace sotto::detail::checkpoint {
 
-/// 128 random bits, in hexadecimal.
+/// Returns 128 random bits, in hexadecimal.
 std::string random_name();
 
-/// Bytes of a job's name at most.
+/// Most bytes of a job's name.
 inline constexpr std::size_t job_bytes_max = 256;
 
-/// Refuses a name that is too long; `whose` option it is.
+/// Refuses a name that is too long; `whose` option names it.
 ///   errors  invalid_option
 void require_job_name(const std::string& whose, const std::string& job);
 
-/// What a job is called, alike on all its ranks and after a restart, by the variables of what
-/// launched it: SOTTO_JOB_NAME, which a person or sotto_launch sets; SLURM_JOB_ID, with
-/// SLURM_STEP_ID where srun started it, which a job that is requeued keeps; TORCHELASTIC_RUN_ID,
-/// unless it is "none". Empty if there is none of them.
+/// Returns the name of the job, the same on all its ranks and after a restart, from the first
+/// variable of the launcher that is set. Empty if none is set.
+///   SOTTO_JOB_NAME       a person or sotto_launch sets it
+///   SLURM_JOB_ID         a requeued job keeps it; with SLURM_STEP_ID if srun started the job
+///   TORCHELASTIC_RUN_ID  unless it is "none"
 std::string job_of_launcher(const std::function<std::optional<std::string>(const char*)>& variable);
 
-/// The job that this process belongs to: that of its launcher, else one of its own.
+/// Returns the launcher's job name of this process, or else a name of its own.
 std::string job_of_process();
 
 }  // namespace sotto::detail::checkpoint

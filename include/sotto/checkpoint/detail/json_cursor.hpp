@@ -11,49 +11,50 @@
 
 namespace sotto::detail::checkpoint {
 
-/// The length of the UTF-8 sequence that text begins with; 0 if it is none (overlong forms,
-/// surrogates and what is above U+10FFFF are none).
+/// Returns the length of the UTF-8 sequence at the start of a text; 0 if it is invalid (overlong
+/// forms, surrogates, values above U+10FFFF).
 std::size_t utf8_sequence(std::string_view text) noexcept;
 
-/// Which bytes stand for themselves in a JSON string, whatever follows.
+/// True for bytes that stand for themselves in a JSON string.
 inline constexpr auto plain_bytes = [] {
     std::array<bool, 256> plain{};
     for (std::size_t i = 0x20; i < 0x80; ++i) plain[i] = i != '"' && i != '\\';
     return plain;
 }();
 
-/// How many of these text begins with: of nearly all names, all.
+/// Returns how many such bytes are at the start of a text: in nearly all names, all of them.
 std::size_t plain_sequence(std::string_view text) noexcept;
 
 void append_utf8(std::string& text, std::uint32_t code);
 
-/// Reads the few things that a safetensors header is made of from JSON text: punctuation, strings
-/// and counts. What nests in what is the caller's, so that no input makes it recurse.
+/// Reads punctuation, strings and counts of a safetensors header from JSON text. The caller handles
+/// nesting, so no input makes the reader recurse.
 ///   cost    a string takes at most as many bytes as its text
-///   errors  faults name the byte, counted from `base`, and the character found there, or the
-///           end: strings that are not UTF-8 or hold control characters or lone surrogates; counts
-///           with a sign, fraction, exponent or leading zero, or above 2^63 - 1
+///   errors  faults name the byte, counted from `base`, and the character found there, or the end:
+///           strings that are not UTF-8 or hold control characters or lone surrogates; counts with
+///           a sign, fraction, exponent or leading zero, or above 2^63 - 1
 class json_cursor {
 public:
-    /// Reads the text, which must outlive it; `base` is the byte of the file at which it begins.
+    /// Reads the text, which must outlive the cursor. `base` is the byte of the file at which the
+    /// text begins.
     json_cursor(std::string_view text, std::int64_t base) : text_(text), base_(base) {}
 
-    /// Skips white space; whether `c` is next, which is then taken.
+    /// Skips white space. If `c` is next, skips it too and returns true.
     bool take(char c) noexcept;
 
-    /// Whether nothing but white space is left, which is skipped.
+    /// Skips white space; returns true if nothing else is left.
     bool at_end() noexcept;
 
-    /// Where the next thing stands in the file.
+    /// Returns the place of the next element in the file.
     std::int64_t offset() noexcept;
 
-    /// The fault that something else stands here than was `expected`.
+    /// Returns the fault that something other than `expected` is here.
     fault unexpected(const char* expected) const noexcept;
 
-    /// A string without its quotes and escapes, as UTF-8.
+    /// Reads a string without its quotes and escapes, as UTF-8.
     result<std::string> string(const char* expected);
 
-    /// A count: digits alone.
+    /// Reads a count, which has digits only.
     result<std::int64_t> count(const char* expected);
 
 private:
@@ -61,10 +62,10 @@ private:
 
     void skip() noexcept;
 
-    /// What follows a backslash.
+    /// Reads what follows a backslash.
     std::optional<fault> escape(std::string& value);
 
-    /// 'u' and four hexadecimal digits.
+    /// Reads 'u' and four hexadecimal digits.
     std::optional<fault> unit(std::uint32_t& code);
 
     std::string_view text_;

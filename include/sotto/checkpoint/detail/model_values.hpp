@@ -9,15 +9,15 @@
 
 namespace sotto::detail::checkpoint {
 
-/// All that a model has learnt.
+/// Everything that a model has learnt.
 struct model_values {
     architecture kind{};              // names and shapes
-    std::vector<float> parameters{};  // as kind.parameters names them
-    std::vector<float> buffers{};     // as kind.buffers names them; none of a model without
-    /// Of a file that another program wrote: all tensors are among the parameters, buffers too, in
+    std::vector<float> parameters{};  // in the order of kind.parameters
+    std::vector<float> buffers{};     // in the order of kind.buffers; empty if the model has none
+    /// True if another program wrote the file. Then all tensors, even buffers, are parameters, in
     /// the order of the file.
     bool by_name = false;
-    std::vector<std::pair<std::string, dtype>> other_types{};  // tensors of the file that are none
+    std::vector<std::pair<std::string, dtype>> other_types{};  // tensors of unusable types
 };
 
 }  // namespace sotto::detail::checkpoint

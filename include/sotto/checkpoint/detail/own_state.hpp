@@ -17,47 +17,47 @@ namespace sotto::detail::checkpoint {
 class file_reader;
 class folder_owner;
 
-/// Checkpoints of what one process holds by itself, and shows by `visit(field)`; nobody else takes
-/// part.
-///   wire    a checkpoint's file with the one section "state", see sections.hpp; metadata: format,
-///           step, configuration
-///   errors  restore throws mismatch: it is of another configuration, or shows other names or
-///           sizes; malformed: no file of the folder is whole; io_failure: none can be used, and
-///           one cannot be read. Nothing is changed then, unless the disk fails or the file changes
-///           while it is read
+/// Checkpoints of the state of one process, which the state passes to `visit(field)`. No other rank
+/// takes part.
+///   wire    a checkpoint's file with the single section "state", see sections.hpp; metadata:
+///           format, step, configuration
+///   errors  restore throws mismatch: another configuration, or other names or sizes; malformed: no
+///           file of the folder is whole; io_failure: none is usable, and one cannot be read. The
+///           state then stays unchanged, unless the disk fails or the file changes during the read
 class own_state {
 public:
-    static constexpr const char* format = "sotto.state";  // what the metadata call such files
+    static constexpr const char* format = "sotto.state";  // format in the metadata
 
-    /// `what`: whose state it is, for errors. `keep`: how many files.
+    /// `what` names the owner of the state in errors. `keep`: number of files to keep.
     own_state(std::string folder, std::string what, std::string configuration,
               std::int64_t keep = 2, disk files = {});
     ~own_state();
 
-    /// Makes the folder this one's, as folder_owner does, until this ends. Waits while it is not
-    /// known whether another owner lives, a minute at most, and calls tell(why) once if it has to.
-    /// Each second it calls keep_others(), which keeps ranks that wait for this one from giving up.
-    /// After `rest` another one of this process may have the folder, until this is called again.
+    /// Owns the folder like folder_owner, until destruction. While it is unknown if another owner
+    /// lives, it waits, at most a minute, and calls tell(why) once. Each second of the wait it
+    /// calls keep_others(), so that ranks that wait for this one do not drop it. After `rest`,
+    /// another object of this process may own the folder until the next call.
     ///   errors  invalid_option: another owner lives; io_failure: the folder cannot be made
     void own(const std::string& job, const std::function<void(const std::string&)>& tell,
              const std::function<void()>& keep_others);
-    /// Lets other trainers of this process take the folder over.
+    /// Lets other trainers of this process own the folder.
     void rest() noexcept;
 
-    /// Fills the state from the newest file that is whole; its step, or nothing where there is
-    /// none.
+    /// Restores the state from the newest whole file. Returns its step, or nothing if there is no
+    /// file.
     template <class State>
     std::optional<std::int64_t> restore(State& state) {
         return restore_shown([&](const field_visitor& show) { state.visit(show); });
     }
 
-    /// Whether it was written; else `problem` says why, and the older ones are there as before.
+    /// Writes the state; returns false on failure. `problem` then returns the reason, and the older
+    /// files stay.
     template <class State>
     bool save(State& state, std::int64_t step) {
         return save_shown([&](const field_visitor& show) { state.visit(show); }, step);
     }
 
-    /// What the last attempt to write failed by; empty if it did not.
+    /// Returns why the last write failed; empty if it did not.
     const std::string& problem() const noexcept { return problem_; }
 
 private:
@@ -82,7 +82,7 @@ private:
     std::string what_, configuration_;
     std::int64_t keep_;
     std::vector<refused_file> refused_;
-    std::vector<std::int64_t> known_;  // steps of all checkpoints that are its own
+    std::vector<std::int64_t> known_;  // steps of all its checkpoints
     std::unique_ptr<folder_owner> owner_;
     std::string problem_;
 };

@@ -50,7 +50,7 @@ SOTTO_DECL void own_state::require_same(const file_reader& file, const char* nam
                                         const std::string& found,
                                         const std::string& expected) const {
     if (found == expected) return;
-    // Of long texts what differs.
+    // Shows only the line of a long text that differs.
     const auto at = static_cast<std::size_t>(
         std::mismatch(found.begin(), found.end(), expected.begin(), expected.end()).first -
         found.begin());

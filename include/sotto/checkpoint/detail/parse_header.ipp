@@ -143,7 +143,7 @@ SOTTO_DECL result<std::int64_t> parse_header_length(byte_view start) {
     if (length > std::uint64_t{file_header::json_bytes_max})
         return fault{0, "a header of at most 2^24 bytes",
                      static_cast<std::int64_t>(
-                         (std::min)(length, std::uint64_t{1} << 62))};  // for the message
+                         (std::min)(length, std::uint64_t{1} << 62))};  // as the message shows it
     return static_cast<std::int64_t>(length);
 }
 

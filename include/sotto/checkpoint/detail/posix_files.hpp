@@ -15,12 +15,12 @@
 
 namespace sotto::detail::checkpoint {
 
-/// The system's own files.
+/// Files of the operating system.
 class posix_files {
 public:
     std::filesystem::path place(const std::filesystem::path& path, std::error_code& why);
-    /// Not blocking, and no link is followed: what another process left under this name is not
-    /// waited for.
+    /// Does not block and follows no link, so it never waits for a file that another process left
+    /// under this name.
     int create(const std::filesystem::path& path, std::error_code& why) noexcept;
     int open(const std::filesystem::path& path, std::error_code& why) noexcept;
     std::int64_t write(int file, byte_view out, std::error_code& why) noexcept;
@@ -28,28 +28,28 @@ public:
                       std::error_code& why) noexcept;
     std::int64_t size(int file, std::error_code& why) noexcept;
     void sync(int file, std::error_code& why) noexcept;
-    /// Linux has closed the file also where it says EINTR.
+    /// Ignores EINTR: Linux has closed the file.
     void close(int file, std::error_code& why) noexcept;
     void rename(const std::filesystem::path& from, const std::filesystem::path& to,
                 std::error_code& why) noexcept;
     void remove(const std::filesystem::path& path, std::error_code& why) noexcept;
 
-    /// A folder made here is in the folder above it after a loss of power, too.
+    /// Syncs the parent of a new folder, so that the folder survives a loss of power.
     void make_folder(const std::filesystem::path& path, std::error_code& why);
 
-    /// Some file systems (CIFS, FUSE, 9p) cannot sync a folder: there is nothing more to be done.
+    /// Succeeds on file systems that cannot sync a folder (CIFS, FUSE, 9p).
     void sync_folder(const std::filesystem::path& path, std::error_code& why) noexcept;
 
-    /// Where a file system has no locks (some network ones), everybody gets one.
+    /// Succeeds for every process on file systems without locks (some network ones).
     int lock(const std::filesystem::path& path, std::error_code& why) noexcept;
     void unlock(int folder) noexcept;
 
     int create_new(const std::filesystem::path& path, std::error_code& why) noexcept;
     void touch(const std::filesystem::path& path, std::error_code& why) noexcept;
-    /// The file is opened: NFS asks the server then, and believes what it remembers otherwise.
+    /// Opens the file, because NFS then asks the server instead of its cache.
     std::chrono::nanoseconds changed(const std::filesystem::path& path,
                                      std::error_code& why) noexcept;
-    /// That of a new file, which is removed at once.
+    /// Returns the time of a new file, which it removes at once.
     std::chrono::nanoseconds disk_now(const std::filesystem::path& folder, std::error_code& why);
     std::uint64_t identity(const std::filesystem::path& folder, std::error_code& why) noexcept;
     time_point now() const noexcept;

@@ -21,7 +21,7 @@
 
 namespace sotto::detail::checkpoint {
 
-/// What a call of the system returned; `why` says what it failed by, if it did.
+/// Returns the result of a system call and sets `why` to its failure, or clears it.
 template <class Result>
 Result checked(Result result, std::error_code& why) noexcept {
     if (result < 0)
@@ -105,7 +105,7 @@ SOTTO_DECL void posix_files::make_folder(const std::filesystem::path& path, std:
     const std::filesystem::path above = path.parent_path();
     if (above != path) make_folder(above, why);
     if (why) return;
-    if (path.filename().empty()) return;  // "folder/": made as "folder"
+    if (path.filename().empty()) return;  // "folder/" was made as "folder"
     std::filesystem::create_directory(path, why);
     if (!why) sync_folder(above.empty() ? "." : above, why);
 }

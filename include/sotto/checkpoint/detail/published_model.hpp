@@ -15,68 +15,68 @@
 
 namespace sotto::detail::checkpoint {
 
-/// How another group's model did, lately, on the data of the group that publishes.
+/// Recent loss of another group's model on the data of the publishing group.
 struct judgement {
-    int group = 0;            // whose model it was
-    double label_loss = 0.0;  // its mean loss on the labels
+    int group = 0;            // group whose model was evaluated
+    double label_loss = 0.0;  // mean loss on the labels
 
     friend bool operator==(const judgement&, const judgement&) = default;
 };
 
-/// What is known of a published model without reading its weights.
+/// Facts about a published model that need no weights.
 struct published_facts {
-    std::int64_t step = 0;    // of those who trained it
-    double label_loss = 0.0;  // lately, on what it trains on; not finite where that is not known
-    std::string group{};      // who they are
-    digest architecture{};    // of what can stand for it: `identity` of its `architecture`
-    std::vector<judgement> judged{};  // of those whose models it has seen
-    std::string deal{};  // how data were dealt to groups, as data::deal_of says; not known: empty
+    std::int64_t step = 0;            // step of its training
+    double label_loss = 0.0;          // recent loss on its training data; not finite if unknown
+    std::string group{};              // the group that trained it
+    digest architecture{};            // `identity` of its `architecture`
+    std::vector<judgement> judged{};  // evaluations of other groups' models
+    std::string deal{};  // distribution of data to groups, from data::deal_of; empty if unknown
 };
 
-/// A model as it was at some step, for others to read: all of its function and nothing of how it is
-/// trained. Beside it in the folder are its predecessors, of which all but the newest `keep` go.
+/// Writes a model at some step, for others to read: all of its function, without training state.
+/// The folder keeps the newest `keep` models.
 ///   wire    a safetensors file as file_writer writes it: parameters/NAME, then buffers/rank0/NAME;
 ///           metadata format = sotto.model, format.version = 1, step, label_loss, group,
 ///           architecture, judged if there is any ("GROUP:LOSS ..."), deal if it is known, digests.
 ///           It appears whole or not at all
-///   cost    the model once, synced; nothing is read
-///   errors  the answer says what failed, and is empty where nothing did; what was there still is
+///   cost    writes the model once, synced; reads nothing
+///   errors  returns the failure, or an empty text; existing models stay on failure
 std::string publish_model(const disk& files, const std::string& folder, const architecture& kind,
                           const published_facts& facts, std::span<const float> parameters,
                           std::span<const float> buffers, std::int64_t keep = 2);
 
-/// What a reader found in a folder of published models.
+/// A model that was read from a folder of published models.
 struct published_model {
-    published_facts facts;                   // what is known without the weights
-    std::vector<float> parameters, buffers;  // as `architecture` names them
+    published_facts facts;                   // facts that need no weights
+    std::vector<float> parameters, buffers;  // in the order of the `architecture`
 };
 
-/// "GROUP:LOSS GROUP:LOSS"; nothing for other texts.
+/// Reads "GROUP:LOSS GROUP:LOSS"; returns nothing for other texts.
 std::optional<std::vector<judgement>> read_judgements(std::string_view text);
 
-/// Reads the newest whole model of a folder; nothing where there is none, or where that of step
-/// `after` is the newest. One that is older than it counts, too: who writes there has begun anew.
-/// Never waits for who writes there: instead of a file that is damaged or unreadable the one before
-/// is taken, and one that is removed meanwhile has a newer one beside it.
-///   cost    the file is read twice, once to be checked
-///   errors  mismatch: it is no published model, or of another architecture, naming both;
+/// Reads the newest whole model of a folder. Returns nothing if there is none, or if its step is
+/// `after`. A newest model of an earlier step counts too: its writer has restarted. The reader
+/// never waits for the writer: it reads the model before a damaged or unreadable one. If a model
+/// was removed since the listing, the reader finds a newer one.
+///   cost    reads the file twice, once to check it
+///   errors  mismatch: the file is not a published model, or of another architecture, naming both;
 ///           io_failure: the folder cannot be listed, or no file is whole and can be read
 std::optional<published_model> read_published(const disk& files, const std::string& folder,
                                               const architecture& kind, std::int64_t after = -1);
 
-/// What is known of the models in a folder, without keeping their weights.
+/// Facts about the models in a folder, without their weights.
 struct published_survey {
-    std::optional<published_facts> newest{};  // of the newest whole one
-    bool is_finite = true;                    // all that it consists of
-    std::int64_t bytes = 0;                   // of its file
-    std::int64_t kept = 0;                    // models, whole or not
-    std::vector<refused_file> torn{};         // those newer than it, damaged or unreadable
+    std::optional<published_facts> newest{};  // facts of the newest whole model
+    bool is_finite = true;                    // all its values are finite
+    std::int64_t bytes = 0;                   // bytes of its file
+    std::int64_t kept = 0;                    // number of models, whole or not
+    std::vector<refused_file> torn{};         // newer models, damaged or unreadable
 };
 
-/// Looks at a folder of published models, of whatever architecture.
-///   cost    the newest whole file is read twice, once to be checked, and those that are torn once;
-///           memory for the largest tensor
-///   errors  mismatch: it is no published model; io_failure: the folder cannot be listed
+/// Reads the facts about a folder of published models, of any architecture.
+///   cost    reads the newest whole file twice, once to check it, and damaged ones once; memory for
+///           the largest tensor
+///   errors  mismatch: a file is not a published model; io_failure: the folder cannot be listed
 published_survey survey_published(const disk& files, const std::string& folder);
 
 }  // namespace sotto::detail::checkpoint

@@ -25,9 +25,8 @@
 
 namespace sotto::detail::checkpoint {
 
-/// What use(file) returns for the newest file of a folder that is whole and newer than step
-/// `after`; nothing where there is none. Newer ones that are damaged or unreadable are in `refused`
-/// then.
+/// Returns the result of use(file) for the newest whole file of a folder, or nothing if there is
+/// none or its step is `after`. `refused` receives newer files that are damaged or unreadable.
 template <class Use>
 auto use_newest(const disk& files, const std::string& folder, std::int64_t after,
                 std::vector<refused_file>& refused, Use use)
@@ -61,7 +60,7 @@ SOTTO_DECL std::string publish_model(const disk& files, const std::string& folde
                                      const architecture& kind, const published_facts& facts,
                                      std::span<const float> parameters,
                                      std::span<const float> buffers, std::int64_t keep) {
-    // Fields are for reading into as well, and only read here.
+    // Fields can also be written to; here they are only read.
     const auto fields_of = [](const layout& tensors, std::span<const float> values) {
         std::vector<sotto::detail::saved_field> fields;
         const std::span<float> memory(const_cast<float*>(values.data()), values.size());
@@ -95,8 +94,8 @@ SOTTO_DECL std::string publish_model(const disk& files, const std::string& folde
     return file.problem();
 }
 
-/// What a whole file says it is.
-///   errors  mismatch: it is no published model, or of a version that is not known here
+/// Returns the facts in the metadata of a whole file.
+///   errors  mismatch: not a published model, or of an unknown version
 SOTTO_DECL published_facts facts_of(const file_reader& file) {
     const file_header& header = file.header();
     const auto refuse = [&](const char* name, const char* expected) {
@@ -127,7 +126,7 @@ SOTTO_DECL published_facts facts_of(const file_reader& file) {
     return facts;
 }
 
-/// Whether all floats of a file are numbers.
+/// True if all floats of a file are finite.
 SOTTO_DECL bool is_finite(file_reader& file) {
     std::vector<float> values;
     const auto& tensors = file.header().tensors;

@@ -25,13 +25,13 @@ namespace sotto::detail::checkpoint {
 static_assert(std::endian::native == std::endian::little,
               "tensors of files are little endian, and are copied into memory as they are");
 
-/// Appends what a file names.
-///   errors  malformed: it names what no model has, such as more than 2^40 floats
+/// Appends a tensor that a file names.
+///   errors  malformed: no model can have it, such as more than 2^40 floats
 void add_tensor(layout& names, const std::filesystem::path& file, std::string name,
                 const std::vector<std::int64_t>& shape);
 
-/// Out of a checkpoint or a published model. Of ranks' buffers it is the mean, as an evaluation
-/// sees it.
+/// Reads a checkpoint or a published model. The buffers are the mean over ranks, as an evaluation
+/// uses them.
 model_values read_sections(const std::filesystem::path& path);
 
 /// A file that is read from its beginning.
@@ -49,7 +49,7 @@ public:
     void read(mutable_byte_view into);
 
     [[noreturn]] void refuse(const std::string& why) const;
-    /// A value, where parsing was no failure.
+    /// Returns the parsed value, or refuses the file.
     template <class T>
     T parsed(result<T> found) const {
         if (!found) refuse(found.why().text());
@@ -67,10 +67,11 @@ private:
     std::int64_t size_ = 0, at_ = 0;
 };
 
-/// Whether a model's values can be of this type: as floats, or converted to them.
+/// True if values of this type are floats or can be converted to floats.
 bool is_of_values(dtype type) noexcept;
 
-/// Values of a type as floats; the place of the first that a float cannot hold, below 0 if none.
+/// Converts values to floats. Returns the index of the first that a float cannot hold, or a
+/// negative number.
 template <class Stored, class Convert>
 std::ptrdiff_t convert_values(byte_view from, std::span<float> to, Convert convert) {
     for (std::size_t i = 0; i < to.size(); ++i) {
@@ -81,27 +82,28 @@ std::ptrdiff_t convert_values(byte_view from, std::span<float> to, Convert conve
     return -1;
 }
 
-/// A double rounded to a float; false if it is finite and the float is not.
+/// Rounds a double to a float; returns false if only the double is finite.
 bool round_to_float(double value, float& rounded) noexcept;
 
 std::ptrdiff_t convert_values(dtype type, byte_view from, std::span<float> to);
 
-/// Out of a file that another program wrote. Its tensors are named, and nothing else is known.
+/// Reads a file that another program wrote. Its tensors have names; nothing else about them is
+/// known.
 model_values read_tensors(model_input& in, const std::filesystem::path& path,
                           const file_header& header);
 
-/// Whether a file says that sotto wrote it, even if a bit of that has changed.
+/// True if the metadata show that sotto wrote the file, even if a bit of them has changed.
 bool is_ours(const file_header& header) noexcept;
 
-/// Reads what write_model_file wrote; also checkpoints of a training whose ranks have the same
+/// Reads what write_model_file wrote. Also reads checkpoints of ranks that have the same
 /// parameters, published models, and any safetensors file of another program: its metadata then
 /// name no format of sotto.
-///   math    of another program F32 values are taken as they are, F16 and BF16 exactly, and F64 is
-///           rounded to the nearest float. Tensors of other types are no values of a model
-///   cost    the file is read once, a checkpoint twice
-///   errors  io_failure: the system would not open or read it; malformed: it is not whole, a bit of
-///           it has changed (where sotto wrote it), a value is beyond the largest float, or it is
-///           no safetensors file; mismatch: it is one of something else
+///   math    from another program, F32 values are read as they are, F16 and BF16 exactly, and F64
+///           is rounded to the nearest float. Tensors of other types are not values of a model
+///   cost    reads the file once, a checkpoint twice
+///   errors  io_failure: the system refused to open or read it; malformed: it is not whole, a bit
+///           of it has changed (if sotto wrote it), a value is beyond the largest float, or it is
+///           not a safetensors file; mismatch: it is a safetensors file of another kind
 model_values read_model_file(const std::filesystem::path& path);
 
 }  // namespace sotto::detail::checkpoint

@@ -15,7 +15,7 @@ namespace sotto::detail {
 static_assert(std::endian::native == std::endian::little,
               "checkpoints are little endian, and are copied from memory as they are");
 
-/// A tensor of a checkpoint, as it lies in this rank's memory.
+/// A tensor of a checkpoint, in this rank's memory.
 struct saved_field {
     std::string name;
     std::vector<std::int64_t> shape;
@@ -23,19 +23,19 @@ struct saved_field {
     mutable_byte_view memory;
 };
 
-/// All that this rank has to be saved, each part in the order of the file.
+/// All fields that this rank saves, each part in the order of the file.
 struct saved_fields {
     std::vector<saved_field> parameters, alike, buffers, apart;
-    bool of_one_world = false;  // only as many ranks can go on with it
+    bool of_one_world = false;  // only the same number of ranks can resume
 };
 
-/// The digest of the values of some fields, one after another: that of their section.
+/// Returns the digest of the values of some fields in order: the digest of their section.
 checkpoint::digest digest_of(std::span<const saved_field> fields);
 
-/// The digest of names, types and shapes.
+/// Returns the digest of names, types and shapes.
 checkpoint::digest digest_of_names(const saved_fields& fields);
 
-/// Lays out a file: sections one after another.
+/// Plans a file as a sequence of sections.
 class file_plan {
 public:
     void add(const std::string& section, std::span<const saved_field> fields,
@@ -43,7 +43,7 @@ public:
 
     void note(std::string name, std::string text);
 
-    /// All sections were added.
+    /// Call it after all sections were added.
     const checkpoint::file_header& finish();
 
 private:

@@ -5,30 +5,32 @@
 
 namespace sotto::detail::checkpoint {
 
-// What a checkpoint's tensors are called:
+// Names of a checkpoint's tensors:
 //   parameters/NAME         of the model
-//   state/NAME              what all ranks hold alike: optimizer, momentum of dense tensors
+//   state/NAME              held alike by all ranks: optimizer, momentum of dense tensors
 //   buffers/rankR/NAME      the model's buffers on rank R
-//   state/rankR/NAME        what rank R holds of a sum: residuals, velocities; or has for its own.
-//                           Where ranks have parameters of their own NAME is parameters/NAME
-//   digest                  XXH3-128 of all bytes before it, then of the header alone; the last one
-// A section is what comes before NAME. Its tensors lie together, and its digest is in the metadata.
+//   state/rankR/NAME        held by rank R: its part of a sum, such as residuals and velocities, or
+//                           its own values. If ranks have parameters of their own, NAME is
+//                           parameters/NAME
+//   digest                  XXH3-128 of all bytes before it, then of the header only; the last
+//                           tensor
+// A section is the part before NAME. Its tensors are contiguous, and its digest is in the metadata.
 
-/// What the name of a section's digest ends with.
+/// Name of the last tensor, which holds the closing digests.
 inline constexpr std::string_view digest_name = "digest";
 
-/// The section of one rank's buffers.
+/// Returns the section of one rank's buffers.
 std::string buffers_section(int rank);
-/// The section of what one rank holds by itself.
+/// Returns the section of one rank's own state.
 std::string own_section(int rank);
 
-/// Whether a name begins as a rank's section does: no state may call itself so.
+/// True if a name begins like a rank's section, which no state may use.
 bool begins_with_rank(std::string_view name) noexcept;
 
-/// The section of a tensor.
+/// Returns the section of a tensor.
 std::string section_of(std::string_view name);
 
-/// The name of a section's digest in the metadata.
+/// Returns the name of a section's digest in the metadata.
 std::string digest_key(std::string_view section);
 
 }  // namespace sotto::detail::checkpoint

@@ -10,44 +10,44 @@
 
 namespace sotto::detail::checkpoint {
 
-/// What a new file has to survive.
+/// Event that a new file must survive.
 ///   crash   of the process
-///   power   also a loss of power: it is synced, which takes the disk's time
+///   power   also a loss of power: the file is synced, which takes the disk's time
 enum class survives : bool { crash, power };
 
-/// Writes one file, piece by piece, so that at any moment, also one at which the process is killed
-/// or the power fails, its path has what was there before or the new file whole. The first failure
-/// is kept, and all that follows does nothing. Where the path is a link, the file that it stands
-/// for is replaced and the link stays; a device, FIFO, socket or folder is refused.
-///   wire    the pieces go to a file beside it named as unfinished, which is synced and then
-///           renamed; then the folder is synced
-///   errors  problem() names the file, what was done with it and the system's reason. The
-///           unfinished file is then removed; where only the last sync failed the new file is
-///           there, but may not survive a loss of power
+/// Writes one file, in pieces. A crash, and with survives::power a loss of power, leaves the old or
+/// the whole new file, never a partial one. After the first failure, further calls do nothing. If
+/// the path is a link, its target is replaced and the link stays. A device, FIFO, socket or folder
+/// is refused.
+///   wire    the pieces are written to a file with the suffix `.unfinished` in the same folder,
+///           which is synced and then renamed; then the folder is synced
+///   errors  problem() names the file, the operation and the system's reason. The unfinished file
+///           is then removed. If only the last sync failed, the new file exists, but may not
+///           survive a loss of power
 class whole_file {
 public:
-    /// Begins it, in a folder that is there.
+    /// Begins the file; its folder must exist.
     whole_file(const disk& files, const std::filesystem::path& path,
                survives what = survives::power);
 
     whole_file(const whole_file&) = delete;
     whole_file& operator=(const whole_file&) = delete;
-    /// Where `finish` was not called or failed, what was begun is removed.
+    /// Removes the unfinished file if `finish` was not called or failed.
     ~whole_file() { give_up(); }
 
-    /// The next piece.
+    /// Writes the next piece.
     void write(byte_view piece);
 
-    /// The last piece was written; whether all went well.
+    /// Completes the file after the last piece; returns true on success.
     bool finish();
 
-    /// Whether nothing has failed so far.
+    /// True if nothing has failed so far.
     bool ok() const noexcept { return problem_.empty(); }
-    /// What failed first, in a sentence; empty if nothing did.
+    /// Returns the first failure as a sentence, or an empty text.
     const std::string& problem() const noexcept { return problem_; }
-    /// Whether it failed because the disk, or this user's part of it, is full.
+    /// True if it failed because the disk, or this user's quota, is full.
     bool lacks_room() const noexcept;
-    /// Bytes that were written so far.
+    /// Returns the number of bytes written so far.
     std::int64_t bytes_written() const noexcept { return bytes_; }
 
 private:
@@ -60,7 +60,7 @@ private:
 
     void fail(const char* what, const std::filesystem::path& which, std::error_code why);
 
-    /// What is left of the attempt goes; a failure of that changes nothing.
+    /// Removes what is left of the attempt; ignores failures.
     void give_up() noexcept;
 
     disk files_;

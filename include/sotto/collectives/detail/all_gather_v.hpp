@@ -11,62 +11,63 @@
 
 namespace sotto::detail::collectives {
 
-/// Which of the two blocks of at most so many bytes take.
+/// True if blocks of at most `bytes_max` bytes travel around the ring.
 constexpr bool goes_around_ring(std::int64_t bytes_max, route way = route::automatic) noexcept {
     return way == route::ring || (way == route::automatic && bytes_max > 32768);
 }
 
-/// Gathers bytes of every rank on every rank. Lengths may differ and need not be known beforehand,
-/// only a bound.
+/// Gathers bytes of every rank on every rank. Lengths may differ and need not be known beforehand;
+/// only a bound is needed.
 ///
-/// Blocks can be read as soon as they are there, in the order 0, 1, 2, ... if need be, while others
-/// still travel; those that the transport's own collective gathers come all at once.
-///   shape   bytes_max, the same on all ranks, bounds every block; N-1 such blocks are kept
-///   wire    a block in messages of 256 KiB, as it is; it ends with its first shorter one, which
-///           may be empty, or with byte number bytes_max. So a block goes on to the next rank while
-///           it still comes, and no link of a ring is idle between two blocks
-///   cost    sent and received: (N-1)/N of all blocks together, either way. direct: 1 step; ring:
-///           N-1, but never two senders on one receiver's link at a time. automatic: the ring if
-///           bytes_max is above 32 KiB, which takes 0.25 ms at 1 Gbit/s, so that a step's latency
-///           matters less than links that collide. The route is settled with the bound, for all
-///           rounds: after a warm-up of DGC, in which messages are long, short ones go on around
-///           the ring, N-1 latencies a round
+/// A block can be read as soon as it is here, in the order 0, 1, 2, ... if needed, while others
+/// still travel. Blocks that the transport's own collective gathers arrive all at once.
+///   shape   bytes_max bounds every block and is the same on all ranks; N-1 such blocks are kept
+///   wire    a block in messages of 256 KiB, unchanged. A block ends with its first shorter
+///           message, which may be empty, or with byte number bytes_max. So a rank forwards a block
+///           while it still arrives, and no link of a ring is idle between two blocks
+///   cost    sent and received: (N-1)/N of all blocks together, on either route. direct: 1 step;
+///           ring: N-1 steps, but never two senders on one receiver's link at a time. automatic:
+///           the ring if bytes_max is above 32 KiB, which takes 0.25 ms at 1 Gbit/s. From there on,
+///           links that collide cost more than a step's latency. The bound fixes the route for all
+///           rounds. So after a DGC warm-up with long messages, short messages still use the ring,
+///           at N-1 latencies a round
 ///   errors  start throws invalid_option: more than bytes_max; std::logic_error: started before it
 ///           was complete
 class all_gather_v {
 public:
-    /// `has_content`: else blocks are only sizes, as `size_only` makes them.
+    /// If `has_content` is false, blocks are only sizes, as `size_only` makes them.
     all_gather_v(transport_ref through, std::int64_t bytes_max, route way = route::automatic,
                  bool has_content = true);
 
-    /// What a block may have at most.
+    /// Maximum size of a block.
     std::int64_t bytes_max() const noexcept { return bytes_max_; }
 
-    /// `own` stays the caller's, unchanged, until the operation is complete.
+    /// Starts gathering. `own` stays the caller's, unchanged, until the operation is complete.
     void start(byte_view own, tag label);
 
     bool advance();
 
-    /// Whether a rank's block is there, and the block: valid until the next start.
+    /// True if the block of a rank is complete here.
     bool arrived(int rank) const noexcept;
-    /// The block of a rank whose block is there; valid until the next start.
+    /// Block of a rank for which `arrived` is true; valid until the next start.
     byte_view block_of(int rank) const noexcept;
 
 private:
     static constexpr std::int64_t message_max = 262144;
-    /// Messages under way to a rank, alone or as one of many: enough that this rank's link always
-    /// has something to send, and less than the other takes unasked.
+    /// Messages in flight to a rank that is the only target, or one of many. Enough that this
+    /// rank's link always has something to send, and less than the receiver accepts before its
+    /// receives are posted.
     static constexpr int sends_to_one = 8, sends_to_each = 2;
 
     struct block {
         bytes memory;
-        mutable_byte_view room;  // none for this rank's own
-        byte_view content;       // as far as it is here
+        mutable_byte_view room;  // empty for this rank's own block
+        byte_view content;       // bytes that are here so far
         bool is_here = false;
     };
 
-    /// Blocks that come from a rank, or go to one, one after the other: those of the ranks
-    /// `first_hop`, `first_hop` + 1, ... places behind this one.
+    /// Consecutive blocks received from a rank or sent to one. They belong to the ranks
+    /// `first_hop`, `first_hop` + 1, ... places behind this rank.
     struct stream {
         stream(transport_ref through, int other, int first, int blocks, int messages_max);
 
@@ -80,8 +81,8 @@ private:
         int peer;
         int first_hop;
         int count;
-        int done;                // blocks
-        std::int64_t moved = 0;  // bytes of the next one
+        int done;                // complete blocks
+        std::int64_t moved = 0;  // bytes of the next block
         flight messages;
     };
 
@@ -93,7 +94,7 @@ private:
 
     bool complete() const noexcept;
 
-    /// The rank so many places further around the ring.
+    /// Rank that many places further around the ring.
     int rank_at(int places) const noexcept { return (rank_ + places + world_) % world_; }
 
     const block& block_at(int rank) const noexcept;
@@ -105,7 +106,7 @@ private:
     int rank_;
     tag label_;
     std::vector<block> blocks_;
-    std::vector<stream> incoming_;  // last: they are ended before the blocks go
+    std::vector<stream> incoming_;  // last: transfers end before the blocks are freed
     std::vector<stream> outgoing_;
     native_collective native_;
 };

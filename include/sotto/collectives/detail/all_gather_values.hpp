@@ -13,10 +13,11 @@
 
 namespace sotto::detail::collectives {
 
-/// Blocks until every rank has one value from each: all[r] is rank r's. For numbers at set-up and
-/// at the end of an epoch. Pass `own` anew even if it lies in `all`: it is copied there.
+/// Blocks until every rank has one value from each rank: all[r] is the value of rank r. For numbers
+/// at set-up and at the end of an epoch. Pass `own` each time, even if it is in `all`: it is copied
+/// there.
 ///   shape   all: as many values as ranks
-///   wire    a value's own bytes: a Value without padding, which would be whatever memory held
+///   wire    a value's own bytes. Value must have no padding, whose bytes would be random memory
 ///   cost    N-1 steps around a ring, one value each; no allocation
 ///   errors  invalid_option: `all` has another size; mismatch: another rank's values have another
 ///           size
@@ -43,7 +44,7 @@ void all_gather_values(transport_ref through, const Value& own, std::span<Value>
                                      " sent " + std::to_string(ended.bytes) + " bytes where rank " +
                                      std::to_string(rank) + " expected " +
                                      std::to_string(sizeof(Value));
-            // The values lent for sending go while the exception passes.
+            // The values lent to the send are freed while the exception unwinds.
             sotto::detail::fail_as(through, text, errc::mismatch);
             throw mismatch(text);
         }

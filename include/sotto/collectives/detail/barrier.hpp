@@ -6,9 +6,9 @@
 
 namespace sotto::detail::collectives {
 
-/// Completes at no rank before it was started at every rank.
-///   cost    ceil(log2 N) steps; in each a rank sends one empty message. Or what the transport's
-///           own barrier costs, where it has one
+/// Completes on no rank before every rank has started it.
+///   cost    ceil(log2 N) steps; a rank sends one empty message in each. If the transport has its
+///           own barrier, the cost of that
 ///   source  Hensgen, Finkel, Manber 1988, Two algorithms for barrier synchronization
 class barrier {
 public:

@@ -13,24 +13,24 @@
 
 namespace sotto::detail::collectives {
 
-/// The way down of a tree, of values of any type: nothing is added.
+/// The downward half of a tree, for values of any type: nothing is added.
 struct broadcast_plan : tree_plan {
     static constexpr bool adds = false;
     constexpr broadcast_plan(int rank, int world, int root) noexcept
         : tree_plan(rank, world, ways::down, root) {}
 };
 
-/// Gives everybody the root's values. Their number, size_max and the root are the same on all
-/// ranks.
-///   cost    ceil(log2 N) steps; long messages follow each other in segments: steps overlap;
-///           or what the transport's own broadcast costs, where it has one, and a copy
+/// Sends the root's values to all ranks. The number of values, size_max and the root are the same
+/// on all ranks.
+///   cost    ceil(log2 N) steps. Long messages travel in segments, so steps overlap. If the
+///           transport has its own broadcast, the cost of that and a copy
 ///   errors  invalid_option: a root that is no rank, and as planned
 template <class Value = float>
 class broadcast {
     using by_messages = planned<broadcast_plan, Value>;
 
 public:
-    /// For at most so many values of this root.
+    /// For at most `size_max` values from this root.
     broadcast(transport_ref through, std::int64_t size_max, int root = 0) : size_max_(size_max) {
         const broadcast_plan plan(through.rank(), through.size(), checked(root, through.size()));
         {
@@ -41,7 +41,7 @@ public:
         messages_.emplace(through, plan, size_max);
     }
 
-    /// Values that one broadcast may have.
+    /// Maximum number of values of one broadcast.
     std::int64_t size_max() const noexcept { return size_max_; }
 
     void start(std::span<Value> values, tag label) {

@@ -9,31 +9,32 @@
 
 namespace sotto::detail::collectives {
 
-/// Transfers under way, oldest first, in a ring of fixed capacity. Memory was lent for each: should
-/// it be destroyed while any is under way (an exception passes), it withdraws the rank, and the
-/// memory can go.
+/// Transfers in flight, oldest first, in a ring of fixed capacity. Memory was lent for each. If the
+/// object is destroyed while a transfer is in flight (an exception unwinds), it withdraws the rank,
+/// so the memory can be freed.
 class flight {
 public:
-    /// For so many transfers at once.
+    /// For at most `capacity` transfers at once.
     flight(transport_ref through, std::size_t capacity) : through_(through), requests_(capacity) {}
-    /// Takes what is under way along.
+    /// Takes over the transfers in flight.
     flight(flight&& other) noexcept;
-    /// Exchanges what is under way.
+    /// Exchanges the transfers in flight.
     flight& operator=(flight&& other) noexcept;
-    /// Withdraws the rank if any transfer is under way.
+    /// Withdraws the rank if any transfer is in flight.
     ~flight();
 
-    /// Whether nothing is under way.
+    /// True if no transfer is in flight.
     bool empty() const noexcept { return count_ == 0; }
-    /// Whether nothing more can be.
+    /// True if the capacity is used up.
     bool full() const noexcept { return count_ == requests_.size(); }
-    /// Transfers under way.
+    /// Number of transfers in flight.
     std::size_t size() const noexcept { return count_; }
 
-    /// Requires !full().
+    /// Adds a transfer. Requires !full().
     void push(request r) noexcept;
 
-    /// How the oldest ended, and forgets it; nothing if there is none or it is still under way.
+    /// Removes the oldest transfer and returns its completion. Returns nothing if there is none or
+    /// it is still in flight.
     std::optional<completion> pop_complete();
 
 private:

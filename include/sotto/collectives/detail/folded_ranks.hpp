@@ -6,12 +6,12 @@
 
 namespace sotto::detail::collectives {
 
-/// A plan for P = 2, 4, 8, ... ranks, for any number N of them: P is the largest power of two up to
-/// N. First rank r < N-P adds x[r+P]; at the end it sends that rank the sums. In between the first
-/// P ranks do what the plan says.
+/// Applies a plan for P = 2, 4, 8, ... ranks to any number N of ranks. P is the largest power of
+/// two up to N. First, each rank r < N-P adds x[r+P]; at the end it sends the sums to rank r+P. In
+/// between, the first P ranks follow the plan.
 class folded_ranks {
 public:
-    /// For this rank of so many.
+    /// For one rank in a world of this size.
     constexpr folded_ranks(int rank, int world) noexcept
         : rank_(rank),
           core_(static_cast<int>(std::bit_floor(static_cast<unsigned>(world)))),
@@ -19,19 +19,17 @@ public:
 
     /// This rank.
     constexpr int rank() const noexcept { return rank_; }
-    /// P.
+    /// P, the number of ranks that follow the plan.
     constexpr int core() const noexcept { return core_; }
     /// Log2 P.
-    constexpr int levels() const noexcept {
-        return std::countr_zero(static_cast<unsigned>(core_));  // log2 P
-    }
+    constexpr int levels() const noexcept { return std::countr_zero(static_cast<unsigned>(core_)); }
 
-    /// Where the plan has `inner` steps.
+    /// Number of steps of this rank if the plan has `inner` steps.
     constexpr int steps(int inner) const noexcept {
         return rank_ >= core_ ? 2 : inner + (folds_ ? 2 : 0);
     }
 
-    /// `step_of(hop)` is the plan's.
+    /// Step k of this rank; `step_of(hop)` returns a step of the plan.
     template <class StepOf>
     constexpr step at(int k, int inner, range all, StepOf&& step_of) const noexcept {
         if (rank_ >= core_) {
@@ -47,7 +45,7 @@ public:
 private:
     int rank_;
     int core_;    // P
-    bool folds_;  // stands for a rank beyond them too
+    bool folds_;  // true: also acts for a rank beyond P
 };
 
 }  // namespace sotto::detail::collectives

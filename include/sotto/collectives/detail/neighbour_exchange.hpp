@@ -18,47 +18,50 @@
 
 namespace sotto::detail::collectives {
 
-/// How values that come in are taken.
-///   differences   x += sum of w_j (x_j - x): by rows that add up to 1 with a rank's own weight.
-///                 Weights are the nearest floats: links that weigh the same both ways keep the sum
-///                 but for the rounding of each rank's values, others up to 6e-8 of a value a link
-///   shares        x = s x + sum of w_j x_j: by columns, where each rank shares out what it has and
-///                 keeps s of it. The last value is the weight that the others are over, above 0.
-///                 Shares are topologies::summable_weight: a column adds up to 1 exactly
+/// How received values are mixed in.
+///   differences   x += sum of w_j (x_j - x): uses rows of the matrix, which add up to 1 with a
+///                 rank's own weight. Weights are the nearest floats. Links with equal weights in
+///                 both directions keep the sum, except for the rounding of each rank's values.
+///                 Other links change it by up to 6e-8 of a value a link
+///   shares        x = s x + sum of w_j x_j: uses columns of the matrix. Each rank divides its
+///                 values into shares and keeps s of them. The last value is the weight by which
+///                 the others must be divided, above 0. Shares are topologies::summable_weight: a
+///                 column adds up to 1 exactly
 enum class mixing_by : std::uint8_t { differences, shares };
 
-/// One round of gossip: a rank's values go to its neighbours, theirs come in, and are mixed, in
-/// place. Values travel in segments, from the last to the first, as they are released: a gradient's
-/// tensors are ready in that order, so that the last layers mix while the first still compute. A
-/// segment is mixed when all neighbours' are here and it has gone to all of them; neither segments
-/// nor the order in which they come change a bit of the result.
+/// One round of gossip: sends a rank's values to its neighbours, receives theirs, and mixes them in
+/// place. Values travel in segments, from the last to the first, as they are released. Gradients
+/// are ready in that order, so the last layers mix while the first still compute. A segment is
+/// mixed when all neighbours' segments are here and it was sent to all of them. Segments and their
+/// order of arrival change no bit of the result.
 ///
-/// Where the failure of ranks is tolerated, a neighbour that goes has no part in what is mixed from
-/// then on: its weight is the rank's own. Segments that had been mixed with it count.
+/// If rank failures are tolerated, a neighbour that fails or leaves has no part in later mixing:
+/// its weight becomes the rank's own. Segments that were mixed with it count.
 ///   wire    a message for each segment and neighbour: floats, little endian, no header. All
 ///           messages of a round have one tag
-///   cost    scratch of up to 4 segments for each neighbour, 8 MiB in all or 64 KiB for each; each
+///   cost    scratch of up to 4 segments for each neighbour, 8 MiB in all or 64 KiB for each. Each
 ///           value is read once for every neighbour when it is sent, and once with all of them when
-///           it is mixed. A round with more neighbours than were expected takes memory for them
-///   work    charges 3 operations for each value and neighbour, and the memory that it goes through
+///           it is mixed. A round with more neighbours than were expected allocates memory for them
+///   work    charges 3 operations for each value and neighbour, and the memory that it reads and
+///           writes
 ///   errors  start throws invalid_option: more values than were bound; std::logic_error: started
 ///           before it was complete. advance throws mismatch: a neighbour has another number of
-///           values; an error of errc::non_finite: what a neighbour sent, naming it; and what the
-///           transport does
+///           values. It throws an error of errc::non_finite, which names the neighbour that sent
+///           non-finite values, and the transport's errors
 class neighbour_exchange {
 public:
-    /// `size_max` and the neighbours that are expected are the same on all ranks.
+    /// `size_max` and `neighbours_expected` are the same on all ranks.
     neighbour_exchange(transport_ref through, std::int64_t size_max, int neighbours_expected,
                        mixing_by how = mixing_by::differences);
 
     neighbour_exchange(const neighbour_exchange&) = delete;
     neighbour_exchange& operator=(const neighbour_exchange&) = delete;
-    /// Memory was lent for whatever is under way.
+    /// Withdraws the rank if a transfer with lent memory is in flight.
     ~neighbour_exchange();
 
-    /// Begins a round with those of its neighbours for which `takes_part` holds; nothing is
-    /// released yet. Where changes are to be told apart, `places` are where each part of the values
-    /// begins, ascending from 0, and stay the caller's until it is complete.
+    /// Begins a round with the neighbours for which `takes_part` returns true. No values are
+    /// released yet. To measure changes for each part of the values, pass the start of each part as
+    /// `places`, ascending from 0. `places` must stay valid until the round is complete.
     template <class Predicate>
     void start(std::span<float> values, const sotto::topologies::mixing_matrix& matrix, tag label,
                Predicate takes_part, std::span<const std::int64_t> places = {}) {
@@ -88,51 +91,53 @@ public:
         squared_change_ = 0.0;
         changes_.assign(places.size(), 0.0);
         if (sources_.empty() && targets_.empty() && how_ == mixing_by::differences)
-            mixed_ = segments_;  // nobody to mix with
+            mixed_ = segments_;  // no neighbours to mix with
     }
     void start(std::span<float> values, const sotto::topologies::mixing_matrix& matrix, tag label);
 
-    /// From this place on values are what is to be mixed, and stay unchanged until that is done.
+    /// Releases the values from this place on for mixing. They stay unchanged until the round has
+    /// mixed them.
     void release(std::int64_t from) noexcept { released_ = (std::min)(released_, from); }
 
-    /// From now on a neighbour that goes is only lost; the transport tolerates it, too.
+    /// From now on a neighbour that fails is only lost. The transport must tolerate failures too.
     void tolerate() noexcept { tolerates_ = true; }
-    /// This neighbour went, and may be there anew: nothing more goes to it or is awaited in the
-    /// round under way.
+    /// Drops a neighbour that failed or left, even if it has joined again. The current round sends
+    /// it nothing more and waits for nothing from it.
     void lose(int rank) noexcept;
 
-    /// Whether this neighbour has had a part in all of the round.
+    /// True if this neighbour takes part in the round and was not lost.
     bool mixes_with(int rank) const noexcept;
 
-    /// Whether any has.
+    /// True if any neighbour does.
     bool mixes() const noexcept;
 
-    /// Whether all values are mixed; also before the first start.
+    /// True if all values are mixed; also before the first start.
     bool complete() const noexcept { return mixed_ == segments_; }
 
     bool advance();
 
-    /// Of the last round: the sum of squares of what was added to the values; by shares, of what
-    /// was added to values over their weight.
+    /// Sum of squares of the last round's changes. With shares, of the changes of values divided by
+    /// their weight.
     double squared_change() const noexcept { return squared_change_; }
-    /// The same of each part, which the weight is none of.
+    /// The same for each part. The weight belongs to no part.
     std::span<const double> squared_changes() const noexcept { return changes_; }
 
 private:
-    static constexpr std::int64_t window = 4;  // segments under way at once
+    static constexpr std::int64_t window = 4;  // segments in flight at once
 
     struct link {
         int rank;
         float weight;
-        bool is_lost = false;  // it went
+        bool is_lost = false;  // it failed or left
     };
 
     float weight_of(const topologies::neighbour& n) const noexcept;
 
-    /// While nothing is under way. Segments stay as long as they are, the same on all ranks.
+    /// Makes room for this many neighbours; requires that nothing is in flight. The segment size
+    /// stays the same, because all ranks share it.
     void make_room(std::size_t links);
 
-    /// Segment 0 is the last.
+    /// Segment 0 is at the end of the values.
     std::int64_t end_of(std::int64_t segment) const noexcept;
     std::int64_t begin_of(std::int64_t segment) const noexcept;
     std::span<float> values_of(std::int64_t segment) const noexcept;
@@ -149,20 +154,23 @@ private:
 
     void mix(std::span<float> values);
 
-    /// The part that holds a place.
+    /// Index of the part that contains a place.
     std::size_t part_at(std::int64_t at) const noexcept;
 
-    /// The weight is the last value of all, so that it is mixed before whatever is over it.
+    /// Mixes the weight. It is the last value of all, so it is mixed before the values that are
+    /// divided by it.
     void mix_weight(std::span<float> values, std::int64_t place);
 
     double mix_part(std::span<float> values, std::int64_t first, std::int64_t count);
 
-    /// A part of a rank's own values in the segment that is mixed, with the others' in others_.
+    /// Part of a rank's own values in the segment that is mixed. others_ then has the neighbours'
+    /// values.
     std::span<float> part_of(std::span<float> values, std::int64_t first, std::int64_t count);
 
     [[noreturn]] void refuse(std::int64_t first) const;
 
-    /// Does what only concerns a link; where it is lost and that is tolerated, it has no part.
+    /// Runs an action that concerns only this link. If its rank fails and that is tolerated, marks
+    /// the link as lost.
     template <class Action>
     void attempt(link& with, Action action) {
         if (with.is_lost) return;
@@ -178,7 +186,7 @@ private:
 
     transport_ref through_;
     std::int64_t size_max_;
-    std::size_t links_max_ = 0;  // for which there is room
+    std::size_t links_max_ = 0;  // neighbours that there is room for
     mixing_by how_;
     bool tolerates_ = false;
     std::int64_t segment_ = 1;
@@ -187,10 +195,10 @@ private:
     std::span<const std::int64_t> places_;
     std::vector<link> sources_, targets_;
     float own_share_ = 1.0f;
-    float weight_before_ = 1.0f, weight_after_ = 1.0f;  // by shares, in this round
+    float weight_before_ = 1.0f, weight_after_ = 1.0f;  // with shares, in this round
     std::int64_t segments_ = 0;
     std::int64_t released_ = 0;
-    std::int64_t received_ = 0, sent_ = 0;  // segments that are posted
+    std::int64_t received_ = 0, sent_ = 0;  // segments posted
     std::int64_t mixed_ = 0;
     double squared_change_ = 0.0;
     std::vector<double> changes_;

@@ -16,7 +16,7 @@ SOTTO_DECL neighbour_exchange::neighbour_exchange(transport_ref through, std::in
     if (size_max < 0)
         throw invalid_option("neighbour_exchange: at most " + std::to_string(size_max) +
                              " values; at least 0 are possible");
-    // Small models in several segments, too, so that they travel while others are computed.
+    // Small models use several segments too, so that they travel while others are computed.
     constexpr std::int64_t shortest = 4096, longest = 65536, scratch = std::int64_t{1} << 21;
     const auto links = std::max<std::int64_t>(neighbours_expected, 1);
     segment_ = std::clamp(size_max / 8, shortest,

@@ -9,33 +9,33 @@
 
 namespace sotto::detail::collectives {
 
-/// Something that all ranks do together, a piece at a time: whoever computes calls `advance` now
-/// and then, so that messages travel meanwhile. All memory is taken when it is made; it borrows the
-/// transport, and after `start` the caller's values until it is complete. Declare it after those:
-/// it then ends its transfers before they go.
-///   start(..., tag)   on every rank, with the same tag. Operations that are under way at once need
-///                     different tags
-///   advance()         does what can be done without blocking; true once complete, and before the
-///                     first start
+/// An operation that all ranks run together, piece by piece. The computing thread calls `advance`
+/// now and then, so messages travel while it computes. All memory is allocated at construction. The
+/// operation borrows the transport and, from `start` until completion, the caller's values. Declare
+/// it after both: its transfers then end before they are destroyed.
+///   start(..., tag)   starts it; call it on every rank with the same tag. Operations in flight at
+///                     the same time need different tags
+///   advance()         does what is possible without blocking. Returns true once complete, and
+///                     before the first start
 template <class O>
 concept operation = requires(O& o) {
     { o.advance() } -> std::same_as<bool>;
 };
 
-/// What a strategy is told to exchange by: options that `bind` to a transport as an operation.
-/// `sums`: adds up floats in place, so that the bytes sent do not grow with the number of ranks;
-/// otherwise it gathers everybody's bytes.
+/// Options that select the collective of a strategy: they `bind` to a transport as an operation. If
+/// `sums` is true it adds up floats in place, so the bytes sent do not grow with the number of
+/// ranks. Otherwise it gathers the bytes of all ranks.
 template <class C>
 concept collective = requires {
     { C::sums } -> std::convertible_to<bool>;
 };
 
-/// Blocks until all these operations are complete, whichever order they advance in.
+/// Blocks until all these operations are complete, in any order.
 template <operation... Operations>
 void run(transport_ref through, Operations&... operations) {
     while (true) {
         const std::uint64_t seen =
-            through.activity();  // before looking: what completes meanwhile ends the wait
+            through.activity();  // read first: a later completion ends the wait
         bool complete = true;
         ((complete = operations.advance() && complete), ...);
         if (complete) return;
@@ -43,7 +43,7 @@ void run(transport_ref through, Operations&... operations) {
     }
 }
 
-/// The same for operations in a row, such as one for each tensor.
+/// The same for a range of operations, such as one for each tensor.
 template <operation Operation>
 void wait_all(transport_ref through, std::span<Operation> operations) {
     while (true) {

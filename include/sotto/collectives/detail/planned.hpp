@@ -19,21 +19,21 @@
 
 namespace sotto::detail::collectives {
 
-/// Carries out a plan on values in place, without ever blocking.
+/// Runs a plan on values in place, without ever blocking.
 ///
-/// Values travel in segments, and a segment goes on to the next rank as soon as it is there: while
-/// one is added up the next one is under way, and what is added is still in the cache. Neither
-/// segments nor the order in which messages arrive change the order of sums; that is the plan's
-/// alone.
+/// Values travel in segments. A rank forwards a segment as soon as it is here. While one segment is
+/// added up, the next is in flight, and added values are still in the cache. The plan alone decides
+/// the order of sums; segments and the order of arrival do not change it.
 ///   wire    a message for each segment: its values in the format, little endian, no header; empty
-///           ones are not sent
-///   cost    scratch of 4 segments of floats if the plan adds, and 4 of halves if the format is
-///           one; the values pass through memory once when they are sent and once when they arrive
-///   work    charges 12 bytes of memory a value that is added. Values `size_only` are neither
-///           read nor written
+///           segments are not sent
+///   cost    scratch of 4 segments of floats if the plan adds, and 4 of 16-bit values if the format
+///           has these. The values pass through memory once when they are sent and once when they
+///           arrive
+///   work    charges 12 bytes of memory a value that is added. Values `size_only` are not read or
+///           written
 ///   errors  start throws invalid_option: more values than were bound; std::logic_error: started
 ///           before it was complete. advance throws mismatch: another rank has another number of
-///           values; and what the transport does
+///           values; and the transport's errors
 template <plan Plan, class Value = float>
 class planned {
     static_assert(std::is_same_v<Value, float> || !Plan::adds, "planned: only floats are added");
@@ -43,12 +43,13 @@ public:
     // 256 KiB of floats: several fit into a second-level cache, one fills the buffers of a socket.
     static constexpr std::int64_t default_segment = 65536;  // values of a segment
 
-    /// size_max, format and segment are the same on all ranks. Only floats have other formats.
+    /// size_max, format and segment are the same on all ranks. Only floats have other formats than
+    /// fp32.
     planned(transport_ref through, Plan what, std::int64_t size_max,
             wire::value_format format = wire::value_format::fp32,
             std::int64_t segment = default_segment);
 
-    /// Values that one operation may have.
+    /// Maximum number of values of one operation.
     std::int64_t size_max() const noexcept { return size_max_; }
 
     void start(std::span<Value> values, tag label);
@@ -56,11 +57,11 @@ public:
     bool advance();
 
 private:
-    // So many segments each way are under way at once: enough for one to travel, one to be worked
-    // on, and one to wait at either end.
+    // Segments in flight in each direction: one travels, one is processed, and one waits at either
+    // end.
     static constexpr std::size_t window = 4;
 
-    /// A place in the plan: `done` values of a step's range are behind it.
+    /// A place in the plan: `done` values of the step's range are finished.
     struct cursor {
         int index = 0;
         step now;
@@ -75,7 +76,7 @@ private:
 
     range next_segment(const cursor& c, range whole) const noexcept;
 
-    /// Steps over what is done, and over steps that have nothing.
+    /// Moves the cursor past finished steps and past steps without values.
     template <class Side>
     void settle(cursor& c, Side side);
     void settle_all();
@@ -88,11 +89,11 @@ private:
 
     void post_sends();
 
-    /// Whether values that step `sending_` wants to send are still to come in an earlier step.
+    /// True if values that step `sending_` sends have yet to arrive in an earlier step.
     bool still_to_arrive(range part) const noexcept;
 
-    /// Whether values that a step changes are on their way out, or have yet to go in that step or
-    /// an earlier one.
+    /// True if values that a step changes are in flight, or are still to be sent in that step or an
+    /// earlier one.
     bool still_to_send(range part, int step) const noexcept;
 
     std::span<Value> of(range part) const noexcept;
@@ -105,7 +106,7 @@ private:
 
     byte_view packed(range part);
 
-    /// What stands for a part of which only the size is known.
+    /// Stands for a part of known size without content.
     mutable_byte_view nothing(range part) const;
 
     void apply(range part, arrival how, std::size_t slot);
@@ -120,16 +121,16 @@ private:
     std::span<Value> values_;
     tag label_;
     int steps_ = 0;
-    cursor sending_;    // the next segment to send
-    cursor receiving_;  // the next one to post memory for
-    cursor arrived_;    // the next one to arrive
+    cursor sending_;    // next segment to send
+    cursor receiving_;  // next segment to post memory for
+    cursor arrived_;    // next segment to arrive
     std::size_t sending_slot_ = 0, receiving_slot_ = 0, arrived_slot_ = 0;
     std::array<range, window> sent_;
     kernels::uninitialised<float> arriving_;  // without content nothing ever arrives there
     std::vector<float> widened_;
     std::array<bytes, window> leaving_;
     bytes rounded_;
-    flight sends_;  // last: they are ended before the memory above goes
+    flight sends_;  // last: transfers end before the memory above is freed
     flight receives_;
 };
 

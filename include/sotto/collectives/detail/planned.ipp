@@ -124,7 +124,7 @@ bool planned<Plan, Value>::finish_receives() {
     bool moved = false;
     while (!receives_.empty()) {
         const range part = next_segment(arrived_, arrived_.now.in);
-        // What is added lands in memory of its own: it waits here until the old sum has gone.
+        // Added values arrive in separate memory and wait there until the old sum is sent.
         if (arrived_.now.how != arrival::replace && still_to_send(part, arrived_.index)) break;
         const auto ended = receives_.pop_complete();
         if (!ended) break;
@@ -138,7 +138,7 @@ bool planned<Plan, Value>::finish_receives() {
         arrived_slot_ = (arrived_slot_ + 1) % window;
         arrived_.done += part.size();
         settle(arrived_, incoming);
-        post_receives();  // now: what comes while the next one is added goes straight there
+        post_receives();  // now: what arrives during the next addition is received directly
         moved = true;
     }
     return moved;

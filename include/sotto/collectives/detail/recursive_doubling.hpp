@@ -7,20 +7,20 @@
 
 namespace sotto::detail::collectives {
 
-/// Partners give each other all that they have summed so far, at twice the distance each time. For
-/// what is so small that only steps count.
+/// Partners exchange all that they have summed so far, at twice the distance each time. For values
+/// so few that only the number of steps counts.
 ///   math    among the P ranks of folded_ranks, for the distances d = 1, 2, 4, ..., P/2, both
-///           partners compute s[r] + s[r xor d]: the same bits, since a + b = b + a. Only in fp32:
-///           what one partner rounds to send, it would add itself unrounded
-///   cost    log2 P steps with all values in each; if N > P two steps more, in which ranks from P
-///           on and their partners send all values once
+///           partners compute s[r] + s[r xor d]. They get the same bits, since a + b = b + a. Only
+///           in fp32: a partner would send rounded values but add its own unrounded ones
+///   cost    log2 P steps with all values in each. If N > P there are two more steps, in which
+///           ranks from P on and their partners send all values once
 ///   source  Thakur, Rabenseifner, Gropp 2005, Optimization of Collective Communication Operations
 ///           in MPICH
 class recursive_doubling_plan {
 public:
     static constexpr bool adds = true;
 
-    /// What this rank of so many does.
+    /// Plan of one rank in a world of this size.
     constexpr recursive_doubling_plan(int rank, int world) noexcept : ranks_(rank, world) {}
 
     constexpr void begin(std::int64_t n) noexcept { all_ = {0, n}; }

@@ -10,18 +10,18 @@
 
 namespace sotto::detail::collectives {
 
-/// Adds up floats over all ranks and leaves each rank its own part of the sum: the first half of a
+/// Sums floats over all ranks and leaves each rank its own part of the sum: the first half of a
 /// ring.
 ///   shape   n floats in place; rank r ends with the sum of part r = owned(n), the rest holds
 ///           partial sums
-///   cost    N-1 steps, all values sent but those of one part
+///   cost    N-1 steps; a rank sends all values except those of one part
 class reduce_scatter : public planned<ring_plan> {
 public:
-    /// For at most so many values, the same on all ranks; so is the format.
+    /// For at most `size_max` values. All ranks pass the same size and format.
     reduce_scatter(transport_ref through, std::int64_t size_max,
                    wire::value_format format = wire::value_format::fp32);
 
-    /// The values whose sum this rank has afterwards.
+    /// Range of the values whose sum this rank has at the end.
     range owned(std::int64_t n) const noexcept { return part_of(n, world_, rank_); }
 
 private:

@@ -4,7 +4,8 @@
 
 namespace sotto::detail::collectives {
 
-/// What another rank sent cannot be mixed; `where`: its first element that is not finite.
+/// Throws an error of errc::non_finite: a rank sent values that cannot be mixed. `where` is its
+/// first non-finite element.
 [[noreturn]] void refuse_mixing(int rank, const std::string& where);
 
 }  // namespace sotto::detail::collectives

@@ -9,28 +9,28 @@
 
 namespace sotto::detail::collectives {
 
-/// Adds up runs of entries, takes out the largest sums, and tells what is left of the others.
-///   math    kept: the `most` sums of largest magnitude, of equals the lower place, as they go on
-///           the wire. left: all other sums, and what rounding took away from those kept. A sum of
-///           zero is neither: kept + left = the sum of all runs, exactly
+/// Adds up runs of entries, takes out the largest sums, and reports what is left of the others.
+///   math    kept: the `most` sums of largest magnitude, rounded to the wire format; of equal sums,
+///           the lower place. left: all other sums, and the rounding errors of the kept ones. A sum
+///           of zero is neither. kept + left = the sum of all runs, exactly
 ///   shape   places below `size`; at most `entries_max` different ones a round
 ///   cost    adding O(entries); taking out one read of all `size` sums. 16 bytes a place, touched
 ///           where there are sums, and 16 bytes an entry
 class reselection {
 public:
-    /// For so many places, entries and kept sums a round.
+    /// For this many places, and these maxima of entries and kept sums a round.
     reselection(std::int64_t size, std::int64_t entries_max, std::int64_t most_max);
 
-    /// Sums have the bits that adding in this order to zeros has.
+    /// Adds entries. Sums have the same bits as additions to zeros in this order.
     ///   errors  invalid_option: a place that is not below the size
     void add(const kernels::sparse_values& entries) { sotto::kernels::add_sparse(sums_, entries); }
 
-    /// Divides what was added since the last call into kept() and left(), both ascending.
+    /// Divides all sums added since the last call into kept() and left(), both ascending.
     void take_out(std::int64_t most, wire::value_format format);
 
-    /// The largest sums of the last division, ascending by place.
+    /// Largest sums of the last division, ascending by place.
     kernels::sparse_values kept() const noexcept { return {kept_places_, kept_values_}; }
-    /// What it left of the others, ascending by place.
+    /// Rest of the last division, ascending by place.
     kernels::sparse_values left() const noexcept { return {left_places_, left_values_}; }
 
 private:

@@ -31,7 +31,7 @@ SOTTO_DECL void reselection::take_out(std::int64_t most, wire::value_format form
     left_places_.clear();
     left_values_.clear();
     if (sums_.empty()) return;
-    constexpr float least = std::numeric_limits<float>::denorm_min();  // all but zeros
+    constexpr float least = std::numeric_limits<float>::denorm_min();  // all except zeros
     const sotto::kernels::selection summed = sotto::kernels::select_above(sums_, least, summed_);
     const auto count = static_cast<std::int64_t>(summed.values.size());
     const std::span<const std::uint32_t> chosen =  // places within `summed`

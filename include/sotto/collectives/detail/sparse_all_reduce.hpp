@@ -19,31 +19,32 @@
 
 namespace sotto::detail::collectives {
 
-/// As a number of sums to keep: every sum that is not 0.
+/// Number of sums to keep that keeps every sum that is not 0.
 inline constexpr std::int64_t keep_all_sums = (std::numeric_limits<std::int64_t>::max)();
 
-/// Adds up entries of all ranks and gives everybody the largest sums, by a volume that does not
-/// grow with the number of ranks: each entry goes to the owner of its stripe, who adds up, keeps
-/// the largest sums of its stripes, and sends these to everybody.
+/// Adds up sparse entries of all ranks and sends the largest sums to every rank. The volume does
+/// not grow with the number of ranks. Each entry travels to the owner of its stripe. The owner adds
+/// up the entries, keeps the largest sums of its stripes, and sends these to all ranks.
 ///
-/// A sum that is not kept stays with its owner, who adds it to its own memory: whole, in one place,
-/// without a message and, up to the addition itself, exactly. Were each sender to take back its own
-/// part instead, parts that cancel each other out (+100 here, -100 there) would come back to both,
-/// grow from round to round and at last fill the messages with sums that are never applied; so they
-/// are settled once they were sent. An owner's entries in its own stripes cost nothing on the way.
-///   math    sum[i] = x[0][i] + x[1][i] + ..., in the order of the ranks, from 0; of each rank's
-///           sums the ceil(kept / N) of largest magnitude go out. Stripes are narrow, so that an
-///           owner's largest are a fair sample of all. Everybody ends with the same bits
+/// A sum that is not kept stays with its owner, which adds it to its own memory: whole, in one
+/// place, without a message and, up to the addition itself, exactly. If each sender took back its
+/// own part instead, parts that cancel out (+100 on one rank, -100 on another) would return to
+/// both. They would grow from round to round and finally fill the messages with sums that are never
+/// applied. At the owner they cancel out once they are sent. An owner's entries in its own stripes
+/// are not sent.
+///   math    sum[i] = x[0][i] + x[1][i] + ..., in rank order, from 0. Each rank sends the ceil(kept
+///           / N) of its sums that have the largest magnitude. Stripes are narrow, so an owner's
+///           largest sums are a fair sample of all. Every rank gets the same bits
 ///   shape   n elements; own entries ascending, at most entries_max; a result of N runs, each
 ///           ascending, no element in two of them
-///   wire    to each owner a sotto::wire::sparse_block of its places, nothing if there are none;
-///           then its sums likewise. In halves own values must be rounded already; what rounding
-///           takes away from sums is left at the owner
-///   cost    2 steps, or N if the bound of one rank's sums is above 32 KiB: all_gather_v then takes
-///           them around a ring. Sent: at most k + (N-1) ceil(kept / N) entries, and with entries
-///           everywhere (N-1)/N of k + kept; received about as many. Work O(k + kept + n/N). Memory
-///           20 n/N bytes, 12 for each entry and for each kept sum, and as messages min((N-1) k, n)
-///           and 2 kept entries
+///   wire    to each owner a sotto::wire::sparse_block of its places, empty if there are none; then
+///           its sums likewise. With 16-bit values the own values must already be rounded; the
+///           rounding errors of sums stay with the owner
+///   cost    2 steps, or N if the bound of one rank's sums is above 32 KiB: all_gather_v then uses
+///           the ring. Sent: at most k + (N-1) ceil(kept / N) entries, and with entries everywhere
+///           (N-1)/N of k + kept; received about as many. Work O(k + kept + n/N). Memory 20 n/N
+///           bytes, 12 for each entry and for each kept sum, and as messages min((N-1) k, n) and 2
+///           kept entries
 ///   errors  invalid_option: a number below 0, n above 2^32, more entries than were bound, entries
 ///           that do not rise or reach n; std::logic_error: started before it was complete. advance
 ///           throws malformed_message
@@ -53,25 +54,25 @@ inline constexpr std::int64_t keep_all_sums = (std::numeric_limits<std::int64_t>
 ///           arXiv:2304.00737
 class sparse_all_reduce {
 public:
-    /// For n elements, so many entries of one rank and so many sums kept of all; the same on all
-    /// ranks.
+    /// For n elements, at most `entries_max` entries of one rank and `kept_max` kept sums of all
+    /// ranks; the same on all ranks.
     sparse_all_reduce(transport_ref through, std::int64_t n, std::int64_t entries_max,
                       std::int64_t kept_max, wire::value_format format = wire::value_format::fp32);
 
-    /// What bounds the sums that one rank sends to all, by all_gather_v.
+    /// Maximum bytes of one rank's sums, which all_gather_v sends to all.
     std::int64_t sums_bytes_max() const noexcept { return gather_.bytes_max(); }
 
-    /// `own` is copied. The result has at most about `kept` sums: ceil(kept / N) of each rank, and
-    /// never more than were bound. `kept` is this rank's own affair: others may pass another one.
+    /// Starts it; `own` is copied. The result has at most about `kept` sums: ceil(kept / N) of each
+    /// rank, and never more than were bound. Ranks may pass different values of `kept`.
     void start(const kernels::sparse_values& own, std::int64_t kept, tag label);
 
     bool advance();
 
-    /// The sums that a rank kept of its stripes; these and the following are valid until the next
-    /// start.
+    /// Sums that a rank kept of its stripes. This and the following results are valid until the
+    /// next start.
     kernels::sparse_values sums_of(int rank) const noexcept;
 
-    /// What was sent to this rank and is not in the result: to be remembered here.
+    /// Entries sent to this rank that are not in the result. This rank must add them to its memory.
     kernels::sparse_values left() const noexcept { return {left_indices_, owned_.left().values}; }
 
 private:
@@ -87,22 +88,22 @@ private:
 
     std::int64_t block_bytes_max(std::int64_t entries) const noexcept;
 
-    /// The most bytes of all runs together. A shift of Rice's code costs as much for entries in N
-    /// blocks as for all of them in one block of N times as many places. Each block adds its head,
-    /// mode and padding.
+    /// Maximum bytes of all runs together. Entries in N blocks need the same shift of Rice's code
+    /// as entries in one block with N times as many places. Each block adds its head, mode and
+    /// padding.
     std::int64_t runs_bytes_max() const noexcept;
 
-    /// Entries into places_ and values_, one owner's after the other's.
+    /// Sorts entries into places_ and values_, owner after owner.
     void sort_by_owner(const kernels::sparse_values& own);
 
     kernels::sparse_values run_to(int rank) const noexcept;
 
-    /// To the next rank first, so that no owner gets all runs at once.
+    /// Sends to the next rank first, so that no owner gets all runs at once.
     void write_runs();
 
     void add_arrived();
 
-    /// Entries at places of `owner` that another rank sent.
+    /// Decodes entries at places of `owner` that `sender` sent.
     kernels::sparse_values read(byte_view block, int owner, int sender);
 
     void read_sums();
@@ -116,12 +117,12 @@ private:
     int rank_;
     sotto::wire::value_format format_;
     stripes stripes_;
-    std::int64_t run_max_;  // entries of one rank in another one's stripes
-    std::int64_t sum_max_;  // sums that one rank keeps
+    std::int64_t run_max_;  // entries of one rank in another rank's stripes
+    std::int64_t sum_max_;  // kept sums of one rank
     detail::collectives::reselection owned_;
     tag label_;
     phase now_ = phase::complete;
-    int turn_ = 0;  // whose entries are to be added next
+    int turn_ = 0;  // rank whose entries are added next
     std::int64_t kept_ = 0;
     std::vector<std::uint32_t> places_;  // own entries, owner after owner
     std::vector<float> values_;
@@ -131,12 +132,12 @@ private:
     std::vector<bytes> rooms_;
     std::vector<std::uint32_t> read_places_;
     std::vector<float> read_values_;
-    std::vector<std::uint32_t> sum_indices_;  // of the result, rank after rank
+    std::vector<std::uint32_t> sum_indices_;  // indices of the result, rank after rank
     std::vector<float> sum_values_;
     std::vector<std::size_t> sum_ends_;
     std::vector<std::uint32_t> left_indices_;
     detail::collectives::all_gather_v
-        gather_;  // from here on last: transfers end before the memory goes
+        gather_;  // from here on last: transfers end before the memory is freed
     detail::collectives::flight receives_;
     detail::collectives::flight sends_;
 };

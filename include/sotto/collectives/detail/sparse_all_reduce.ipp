@@ -127,7 +127,7 @@ SOTTO_DECL void sparse_all_reduce::sort_by_owner(const kernels::sparse_values& o
                                  std::to_string(indices[j]) + "; indices rise and are below " +
                                  std::to_string(n_));
     std::fill(ends_.begin(), ends_.end(), std::size_t{0});
-    // Counts of the ranks before; then, as entries are put in their places, their ends.
+    // First the counts of the ranks before; after the entries are in their places, the ends.
     stripes_.for_each(indices, [&](std::size_t, int rank, std::uint32_t) {
         ++ends_[static_cast<std::size_t>(rank) + 1];
     });
@@ -188,7 +188,7 @@ SOTTO_DECL kernels::sparse_values sparse_all_reduce::read(byte_view block, int o
     const auto entries = sotto::wire::decode_sparse(
         block, stripes_.places(), std::span(read_places_), std::span(read_values_));
     if (!entries) throw malformed_message(sender, name(), entries.why());
-    // The others lie before it.
+    // All other places are smaller.
     if (!entries->indices.empty() &&
         stripes_.element(owner, entries->indices.back()) >= static_cast<std::uint64_t>(n_))
         throw malformed_message(

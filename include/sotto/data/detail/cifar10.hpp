@@ -7,21 +7,21 @@
 
 namespace sotto::detail::data {
 
-/// Labelled images of 3 x 32 x 32 bytes, still in the file's memory.
-///   wire    a record for each image: 1 byte label, then 1024 bytes of red, of green and of blue,
-///           row by row; nothing before, between or after the records
+/// Labelled images of 3 x 32 x 32 bytes, as a view of the file's bytes.
+///   wire    one record per image: 1 byte label, then 1024 bytes each of red, green and blue, row
+///           by row; no other bytes before, between or after the records
 class cifar10_records {
 public:
-    static constexpr std::int64_t channels = 3, height = 32, width = 32;    // of every image
+    static constexpr std::int64_t channels = 3, height = 32, width = 32;    // of each image
     static constexpr std::int64_t image_bytes = channels * height * width;  // of one image
     static constexpr std::int64_t record_bytes = 1 + image_bytes;           // label and image
     static constexpr std::int64_t classes = 10;                             // labels are 0 to 9
 
-    /// Images of the file.
+    /// Number of images.
     std::int64_t size() const noexcept;
-    /// The label of image i, as the file has it.
+    /// Returns the label of image i.
     std::int32_t label(std::int64_t i) const noexcept;
-    /// Image i: channels x height x width bytes.
+    /// Returns image i: channels x height x width bytes.
     byte_view image(std::int64_t i) const noexcept { return record(i).subspan(1); }
 
 private:
@@ -33,9 +33,9 @@ private:
     byte_view file_;
 };
 
-/// Reads a whole file of CIFAR-10's binary version: at least one record, and whole ones only.
-///   cost    one look at each record
-///   errors  a fault: no record, a record cut short, a label above 9
+/// Parses a whole CIFAR-10 binary file: one or more complete records.
+///   cost    reads one byte of each record
+///   errors  a fault: no record, an incomplete record, a label above 9
 ///   source  the format of the CIFAR-10 data set of Krizhevsky, Nair and Hinton
 result<cifar10_records> parse_cifar10(byte_view file);
 

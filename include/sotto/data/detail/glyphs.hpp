@@ -12,7 +12,7 @@ struct point {
     std::int64_t y = 0;
 };
 
-/// Points that a pen joins, by straight lines or by a smooth curve.
+/// Points that a pen connects by straight lines or by a smooth curve.
 struct stroke {
     bool curved = false;
     std::size_t count = 0;
@@ -31,11 +31,11 @@ constexpr stroke curve(std::initializer_list<point> through) {
     return {true, through};
 }
 
-/// One way of writing a digit, in a box 100 wide and 140 high, x to the right and y downwards.
-/// Unused strokes are empty.
+/// One form of a digit, in a box 100 wide and 140 high, x to the right and y downwards. Unused
+/// strokes are empty.
 using glyph = std::array<stroke, 3>;
 
-/// Three ways of writing each digit.
+/// Three forms of each digit.
 // clang-format off
 inline constexpr std::array<std::array<glyph, 3>, 10> glyphs{{
     {{  // 0

@@ -10,26 +10,26 @@
 
 namespace sotto::detail::data {
 
-/// Whether a file begins as gzip files do.
+/// True if a file begins with the gzip magic bytes.
 bool is_gzip(byte_view file) noexcept;
 
-/// Unpacks a gzip file into memory of the caller's, never more than is asked for.
-///   errors  faults as offsets into the packed file; std::bad_alloc if zlib gets no memory
+/// Unpacks a gzip file into the caller's memory, at most as many bytes as requested.
+///   errors  faults at offsets of the packed file; std::bad_alloc if zlib cannot allocate
 class gunzip {
 public:
-    /// Begins with a file, whose bytes stay the caller's.
+    /// Starts to unpack `file`, which must outlive this.
     explicit gunzip(byte_view file);
-    /// Gives zlib's memory back.
+    /// Frees zlib's memory.
     ~gunzip() { inflateEnd(&stream_); }
     gunzip(const gunzip&) = delete;
     gunzip& operator=(const gunzip&) = delete;
 
-    /// Fills `to` with the next bytes; returns how many there were: fewer only at the end of the
-    /// packed data.
+    /// Fills `to` with the next bytes and returns their number, which is smaller only at the end of
+    /// the packed data.
     result<std::int64_t> read(mutable_byte_view to);
 
-    /// Nothing left to unpack, checksum right and nothing behind it. May unpack one byte more to
-    /// find out.
+    /// Checks that the data ends here, with a correct checksum and no bytes after it. May unpack
+    /// one more byte for this.
     result<bool> finish();
 
 private:

@@ -16,7 +16,7 @@ SOTTO_DECL bool is_gzip(byte_view file) noexcept {
 }
 
 SOTTO_DECL gunzip::gunzip(byte_view file) : file_(file) {
-    // 16 more than the largest window: only the gzip format.
+    // 15 is the largest window; 16 more accepts only the gzip format.
     if (inflateInit2(&stream_, 15 + 16) != Z_OK) throw std::bad_alloc();
 }
 
@@ -26,7 +26,7 @@ SOTTO_DECL result<std::int64_t> gunzip::read(mutable_byte_view to) {
     while (done < to.size() && !ended_) {
         const std::size_t give = (std::min)(file_.size() - used_, most);
         const std::size_t want = (std::min)(to.size() - done, most);
-        // zlib reads through a pointer to non-const, but does not write there.
+        // zlib reads through a pointer to non-const but does not write to it.
         stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(file_.data() + used_));
         stream_.avail_in = static_cast<uInt>(give);
         stream_.next_out = reinterpret_cast<Bytef*>(to.data() + done);

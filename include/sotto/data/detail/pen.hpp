@@ -8,10 +8,10 @@
 
 namespace sotto::detail::data {
 
-/// Draws lines of one thickness with smooth edges into a small grey image. Coordinates count 256ths
-/// of a pixel; all arithmetic is exact, on integers, so that every compiler draws the same.
-///   math    a pixel's ink follows from the distance of its centre to the nearest line: full within
-///           the radius, none `softness` further out, linear in between
+/// Draws lines of constant thickness with smooth edges into a small grey image. Coordinates are in
+/// 1/256 of a pixel. All arithmetic is exact, on integers, so every compiler draws the same image.
+///   math    a pixel's ink depends on the distance from its centre to the nearest line: full within
+///           the radius, zero beyond radius + softness, linear in between
 class pen {
 public:
     static constexpr std::int64_t side = 28;
@@ -21,7 +21,7 @@ public:
 
     void draw(point a, point b);
 
-    /// The ink of a pixel, 0 to 255.
+    /// Returns the ink of a pixel, 0 to 255.
     std::int64_t ink(std::size_t pixel_index) const;
 
 private:
@@ -34,8 +34,9 @@ private:
         nearest_{};  // squared distance to a line
 };
 
-/// Calls see(a, b) for each straight piece of a stroke: of a curve, four between two points.
-///   math    Catmull-Rom spline, the first and last point doubled
+/// Calls see(a, b) for each straight segment of a stroke. A curve has four segments between two
+/// points.
+///   math    Catmull-Rom spline; the first and last point count twice
 inline void trace(const stroke& s, auto&& see) {
     const auto at = [&](std::size_t i) { return s.points[(std::min)(i, s.count - 1)]; };
     for (std::size_t i = 0; i + 1 < s.count; ++i) {

@@ -25,8 +25,7 @@ SOTTO_DECL void pen::draw(point a, point b) {
         for (std::int64_t x = left; x <= right; ++x) {
             point p{x * unit + unit / 2 - a.x, y * unit + unit / 2 - a.y};
             const std::int64_t dot = p.x * along.x + p.y * along.y;
-            std::int64_t gap =
-                0;  // what the foot of the perpendicular takes off the squared distance
+            std::int64_t gap = 0;  // part of the squared distance that lies along the line
             if (dot >= length_squared)
                 p = {p.x - along.x, p.y - along.y};
             else if (dot > 0)

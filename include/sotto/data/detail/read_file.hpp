@@ -6,9 +6,9 @@
 
 namespace sotto::detail::data {
 
-/// All bytes of a regular file. It never blocks: a FIFO or a device is refused.
-///   errors  io_failure, naming the file: what is no regular file, cannot be read or becomes
-///           shorter meanwhile
+/// Returns all bytes of a regular file. Never blocks: a FIFO or a device is rejected.
+///   errors  io_failure, naming the file: it is not a regular file, cannot be read or becomes
+///           shorter during the read
 bytes read_file(const std::filesystem::path& path);
 
 }  // namespace sotto::detail::data

@@ -7,9 +7,10 @@
 
 namespace sotto::detail {
 
-/// T^2 x mean of sum q (c(q) - log p), which a student makes small by covering what q thinks
-/// possible: with c(q) = 0 the cross-entropy, with log q the divergence. q does not depend on the
-/// student, so that both have the same gradient: exactly 0 for a teacher that says the same.
+/// Losses of the form T^2 x mean of sum q (c(q) - log p). They push the student to cover all
+/// outputs that q finds likely. c(q) = 0 gives the cross-entropy, c(q) = log q the divergence. q
+/// does not depend on the student, so both have the same gradient. It is exactly 0 if teacher and
+/// student agree.
 class covering {
 public:
     covering(const char* where, double temperature, double (*c)(double))

@@ -9,24 +9,25 @@ namespace sotto::detail::launch {
 
 /// How the process of a rank ended.
 struct ending {
-    int rank = 0;    // whose process it was
-    int status = 0;  // as waitpid tells it
+    int rank = 0;    // rank of the process
+    int status = 0;  // status from waitpid
 
-    /// Whether it ended otherwise than by status 0.
+    /// True if the status is not 0.
     bool failed() const noexcept { return status != 0; }
-    /// Whether its work is done, and only its output lacks something.
+    /// True if the rank finished its work and only its output is incomplete.
     bool lacks_output() const noexcept;
-    /// Whether a signal ended it.
+    /// True if a signal ended it.
     bool by_signal() const noexcept { return WIFSIGNALED(status); }
 
-    /// By its own decision, perhaps because of others: with a status or by std::abort.
+    /// True if the process ended itself, with a status or by std::abort, perhaps because of other
+    /// ranks.
     bool by_itself() const noexcept { return !by_signal() || WTERMSIG(status) == SIGABRT; }
 
-    /// How likely the rank is the cause of a job's end, if several failed: 0 if its exit code says
-    /// that it ended because of another rank, 2 if a signal ended it, else 1.
+    /// How likely this rank caused the end of the job if several failed. It is 0 if its exit code
+    /// means that it ended because of another rank, 2 if a signal ended it, else 1.
     int certainty() const noexcept;
 
-    /// What a shell makes of it: 128 and the signal's number, where a signal ended it.
+    /// Exit status as a shell computes it: 128 plus the signal's number if a signal ended it.
     int exit_status() const noexcept;
 
     /// "rank 2 was ended by signal 9 (Killed)"

@@ -11,8 +11,8 @@
 
 namespace sotto::detail::launch {
 
-/// While it lives, these signals do not end the process but are read from here. Those that the
-/// process ignores stay ignored, as whoever started it with nohup or in the background wants it.
+/// While it lives, these signals do not end the process but are read from this object. Signals that
+/// the process ignores stay ignored: nohup and background jobs depend on this.
 class heard_signals {
 public:
     heard_signals(std::initializer_list<int> all);
@@ -22,10 +22,10 @@ public:
 
     int handle() const noexcept { return source_.handle(); }
 
-    /// The mask that programs are to begin with.
+    /// Signal mask for programs that are started.
     const sigset_t& before() const noexcept { return before_; }
 
-    /// The next one that came.
+    /// Next signal received; nothing if there is none.
     std::optional<int> next() noexcept;
 
 private:

@@ -78,7 +78,7 @@ SOTTO_DECL std::string address_of_interface(const std::string& wanted,
 }
 
 SOTTO_DECL std::vector<network_interface> interfaces_of_this_machine() {
-    sotto::open_standard_streams();  // getifaddrs opens a socket of its own
+    sotto::open_standard_streams();  // getifaddrs opens its own socket
     ifaddrs* raw = nullptr;
     if (::getifaddrs(&raw) != 0)
         throw io_failure("launch: the system does not tell its network interfaces: " +
@@ -98,7 +98,8 @@ SOTTO_DECL std::vector<network_interface> interfaces_of_this_machine() {
             std::array<char, INET6_ADDRSTRLEN> text{};
             if (::inet_ntop(family, at, text.data(), text.size()) == nullptr) continue;
             std::string address = text.data();
-            // Each link has an address of these: only with the interface they lead somewhere.
+            // Every link has a link-local address, which is usable only together with its
+            // interface.
             if (family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(static_cast<const in6_addr*>(at)))
                 address += "%" + std::string(i->ifa_name);
             found.push_back({i->ifa_name, address});

@@ -9,20 +9,20 @@
 
 namespace sotto::detail::launch {
 
-/// A variable of the ranks of one job, by which what they start is known wherever it moved to:
-/// unless it drops what it inherits.
+/// Environment variable that marks the ranks of one job and all processes that they start. It finds
+/// these processes in any process group, unless they drop inherited variables.
 ///
-/// Finding is async-signal-safe: a process that was forked of several threads may do it.
+/// `find` is async-signal-safe, so the child of a threaded process may call it after fork.
 class job_mark {
 public:
     static constexpr std::string_view name = "SOTTO_JOB";
 
-    /// No other job of this machine has it.
+    /// Makes a value that no other job of this machine has.
     job_mark();
 
     std::string_view value() const noexcept;
 
-    /// Processes that have it, as far as this one may see that and there is room for them.
+    /// Processes with this mark, limited by what this process may see and by `room`.
     std::span<pid_t> find(std::span<pid_t> room) const noexcept;
 
 private:

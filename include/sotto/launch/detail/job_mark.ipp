@@ -39,7 +39,7 @@ SOTTO_DECL std::span<pid_t> job_mark::find(std::span<pid_t> room) const noexcept
     long count = 0;
     while ((count = ::syscall(SYS_getdents64, folder.handle(), entries.data(), entries.size())) > 0)
         for (long at = 0; at < count && found < room.size();) {
-            // As the kernel lays them out: two numbers of 8 bytes, the size, a type, the name.
+            // Layout of the kernel: two numbers of 8 bytes, the size, a type, the name.
             const char* const entry = entries.data() + at;
             unsigned short size = 0;
             std::memcpy(&size, entry + 16, sizeof size);
@@ -62,7 +62,7 @@ SOTTO_DECL bool job_mark::is_on(std::string_view process) const noexcept {
     std::copy(after.begin(), after.end(), at);
     const auto file = sotto::detail::open_file(path.data(), O_RDONLY);
     if (!file) return false;
-    // With the 0 that ends it; what may be its beginning is kept for the next piece.
+    // Includes the terminating 0. The possible start of a match is kept for the next piece.
     const std::string_view wanted(text_.data(), size_ + 1);
     std::array<char, 4096> piece;
     std::size_t kept = 0;

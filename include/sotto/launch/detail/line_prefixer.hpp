@@ -7,28 +7,28 @@
 
 namespace sotto::detail::launch {
 
-/// Puts a prefix before every line of a text that comes in pieces of any size, and passes on whole
-/// lines alone: so the lines of several processes share one output without mixing. A line of more
-/// than `line_bytes_max` is cut into several.
+/// Puts a prefix before every line of a text that arrives in pieces of any size, and passes on only
+/// whole lines. So several processes share one output without mixing lines. A line of more than
+/// `line_bytes_max` is cut into several.
 ///   memory  one line
 class line_prefixer {
 public:
     static constexpr std::size_t line_bytes_max = 1 << 16;  // of a line without its prefix
 
-    /// What to put before every line.
+    /// `prefix` is put before every line.
     explicit line_prefixer(std::string prefix) : prefix_(std::move(prefix)) {}
 
     /// Appends to `out` the lines that end within this piece.
     void take(std::string_view piece, std::string& out);
 
-    /// The text is over: appends what there is of a last line, and ends it.
+    /// Ends the text: appends an unfinished last line and ends it.
     void finish(std::string& out);
 
 private:
     void put(std::string& out);
 
     std::string prefix_;
-    std::string line_;  // begun, and not ended yet
+    std::string line_;  // unfinished line
 };
 
 }  // namespace sotto::detail::launch

@@ -17,7 +17,7 @@ SOTTO_DECL void line_prefixer::take(std::string_view piece, std::string& out) {
         if (count == end)
             piece.remove_prefix(1);
         else if (piece.empty())
-            return;  // the line is not over
+            return;  // the line is not complete
         put(out);
     }
 }

@@ -12,11 +12,11 @@ namespace sotto::detail::launch {
 
 using sotto::detail::write_quietly;
 
-/// Text on its way to a file that may be slow to take it, such as a pipe to a pager: who writes
-/// here is never held up.
+/// Buffers text for a file that may accept it slowly, such as a pipe to a pager. Writers are never
+/// blocked.
 class line_sink {
 public:
-    /// From so much on no more should be put in.
+    /// Size from which no more text should be added.
     static constexpr std::size_t waiting_max = 1 << 20;
 
     explicit line_sink(int to) : to_(to) {}
@@ -25,16 +25,16 @@ public:
     bool empty() const noexcept { return sent_ == waiting_.size(); }
     bool full() const noexcept { return waiting_.size() - sent_ >= waiting_max; }
 
-    /// To be polled for; nothing while nothing waits.
+    /// Descriptor to poll for; none if no text waits.
     pollfd wanted() const noexcept { return {empty() ? -1 : to_, POLLOUT, 0}; }
 
-    /// Writes what the file has room for, now that it has some: a pipe that can be written to at
-    /// all takes PIPE_BUF bytes without blocking. On a disk that is full or fails the text is
-    /// dropped, and the next one is tried.
+    /// Writes what the file has room for. Call it when poll reports room: a pipe then takes
+    /// PIPE_BUF bytes without blocking. If a disk is full or fails, the text is dropped, and later
+    /// text is tried again.
     ///   errors  io_failure: no process reads the pipe any more
     void write();
 
-    /// Why text was dropped; empty: none was.
+    /// Why text was dropped; empty if none was.
     const std::string& failure() const noexcept { return failure_; }
 
 private:
@@ -42,9 +42,9 @@ private:
 
     int to_;
     std::string waiting_;
-    std::size_t sent_ = 0;    // of it
-    bool in_a_line_ = false;  // what was written last
-    bool dropped_ = false;    // what came after that
+    std::size_t sent_ = 0;    // bytes of waiting_ that are written
+    bool in_a_line_ = false;  // the last written byte did not end a line
+    bool dropped_ = false;    // the text after it was dropped
     std::string failure_;
 };
 

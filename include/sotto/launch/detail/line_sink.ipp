@@ -24,7 +24,7 @@ SOTTO_DECL void line_sink::write() {
         in_a_line_ = waiting_[sent_ - 1] != '\n';
     }
     if (2 * sent_ < waiting_.size()) return;
-    waiting_.erase(0, sent_);  // no more is moved than was sent
+    waiting_.erase(0, sent_);  // moves at most as many bytes as were sent
     sent_ = 0;
 }
 

@@ -24,8 +24,8 @@
 
 namespace sotto::detail::launch {
 
-/// The ranks of a job on this machine, from the first one's start to the last one's end: reads what
-/// they say, hears of signals and ends, and does what `supervision` decides.
+/// The ranks of a job on this machine, from the start of the first to the end of the last. It reads
+/// their output, handles signals and ended processes, and executes the decisions of `supervision`.
 class local_run {
 public:
     using variables = std::vector<std::pair<std::string, std::string>>;
@@ -33,10 +33,10 @@ public:
     local_run(std::vector<std::string> command, const patience& grace, bool keeps_going, int out,
               int err);
 
-    /// By which the processes of this job are known.
+    /// Mark by which the processes of this job are found.
     const job_mark& mark() const noexcept { return group_.mark(); }
 
-    /// Starts the next rank, with these variables in place of such as there are.
+    /// Starts the next rank. These variables override those of the environment.
     void start(variables own);
 
     std::optional<ending> run();
@@ -44,24 +44,24 @@ public:
 private:
     struct rank {
         running_program process;
-        std::array<line_prefixer, 2> lines;  // of its output, and of what it complains of
+        std::array<line_prefixer, 2> lines;  // of stdout and of stderr
     };
 
-    /// Without the time in which this process was halted: the ranks were, too, or could not write.
+    /// Time without halts of this process: a halt stops the ranks too, or blocks their output.
     time_point now() noexcept { return began_ + clock_.at(std::chrono::steady_clock::now()); }
 
     static std::vector<char*> pointers_to(std::vector<std::string>& texts);
 
     const std::string& lost_output() const noexcept;
 
-    /// Once, where it may be read.
+    /// Reports lost output once, to a file that may still be readable.
     void tell_of_lost_output();
 
     line_sink& sink(bool complains) noexcept { return complains ? err_ : out_; }
 
     static descriptor& source(rank& of, bool complains) noexcept;
 
-    /// Until something happened; for a slice once time counts, as a rank failed.
+    /// Blocks until an event. After a failure, for at most a slice, because time then counts.
     void wait(const supervision& ranks);
 
     void want_sinks();
@@ -70,35 +70,35 @@ private:
 
     void pass_on();
 
-    /// To one of both: if they are one pipe, it may have had room for one alone.
+    /// Writes to one of both. If they are one pipe, it may have room for only one write.
     void write();
 
-    /// Until nothing waits to be written; false if a signal said that there is no time for it.
+    /// Blocks until all text is written. Returns false if a signal requires a fast end.
     bool write_all();
 
-    /// All that there is, as long as there is room for it.
+    /// Reads what is available, while the sink has room for it.
     void read(rank& from, bool complains);
 
     void hear(supervision& ranks);
 
-    /// The next signal that asks ranks to end. At Ctrl-Z the whole job is halted until this process
-    /// is let go on.
+    /// Next signal that asks the ranks to end. On Ctrl-Z, halts the whole job until this process
+    /// continues.
     std::optional<int> next_signal() noexcept;
 
     void note_endings(supervision& ranks);
 
-    /// Each rank that failed, and how whoever likes brings it back.
+    /// Reports each rank that failed, and the command that restarts it.
     void tell_each(bool others);
 
-    /// The variables that place a rank, as a shell takes them.
+    /// Variables that place a rank, in shell syntax.
     static std::string placed(const variables& own);
 
-    /// As a shell takes it: between quotes, unless it has nothing but harmless characters.
+    /// Value in shell syntax, quoted unless all its characters are harmless.
     static std::string quoted(const std::string& value);
 
     void send(int signal);
 
-    /// Those that are still there.
+    /// List of the ranks that have not ended.
     std::string running() const;
 
     static std::string seconds(duration time);
@@ -117,14 +117,14 @@ private:
     heard_signals signals_;
     process_group group_;
     std::vector<rank> ranks_;
-    std::vector<std::string> places_;  // of each rank
+    std::vector<std::string> places_;  // variables of each rank
     std::vector<pollfd> waits_;
     std::vector<ending> ended_;
     std::array<char, 1 << 16> piece_{};
     bool tells_of_loss_ = false;
     time_point began_ = std::chrono::steady_clock::now();
     waiting_time clock_{began_};
-    bool hurries_ = false;  // whoever reads what the ranks say is not waited for
+    bool hurries_ = false;  // true: do not wait for the reader of the ranks' output
 };
 
 }  // namespace sotto::detail::launch

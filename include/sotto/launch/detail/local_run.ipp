@@ -62,7 +62,7 @@ SOTTO_DECL std::optional<ending> local_run::run() {
             send(*signal);
         }
     }
-    group_.end();  // what they started is of no more use
+    group_.end();  // processes that the ranks started are not needed any more
     for (rank& one : ranks_)
         for (const bool complains : {false, true}) {
             read(one, complains);

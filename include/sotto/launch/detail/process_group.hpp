@@ -14,23 +14,23 @@
 
 namespace sotto::detail::launch {
 
-/// What is run, prepared: between fork and exec there is no memory to be had.
+/// Arguments of exec, prepared before fork: between fork and exec no memory can be allocated.
 struct prepared_program {
     const char* path;
     char* const* arguments;
     char* const* variables;
 };
 
-/// A program that runs: whether it has ended can be polled for, and what it says read.
+/// A running program. Its end can be polled for, and its output read.
 struct running_program {
     pid_t id = 0;
-    int end = -1;  // of the group that it was started by
+    int end = -1;  // borrowed from the group that started it
     descriptor out, err;
 };
 
 /// While it lives, SIGCHLD has its default action: the exit status of each child waits until this
-/// process asks for it. If SIGCHLD is ignored, the system drops exit statuses; a handler of this
-/// program or of a profiler may take them. Programs that are started begin with the default too.
+/// process requests it. If SIGCHLD is ignored, the system drops exit statuses; a handler of this
+/// program or of a profiler may consume them. Started programs begin with the default action too.
 class default_child_signal {
 public:
     default_child_signal() noexcept;
@@ -42,15 +42,15 @@ private:
     struct sigaction before_ {};
 };
 
-/// Programs that live no longer than this object, nor than its process; nor do those that they
-/// start. Those that move to a process group of their own are known by job_mark's variable, which
-/// the programs are to be given.
+/// Programs that end at the latest with this object and with its process, as do all processes that
+/// they start. Processes that move to their own process group are found by job_mark's variable,
+/// which the programs must get.
 ///
-/// A process of its own leads the group and does nothing but wait for the end of this one, however
-/// that comes, to kill the others. So the group has a member as long as this object lives, and its
-/// number cannot come to mean strangers. Each program is also killed by the system when the thread
-/// that started it ends. This process is made the one that inherits what a program leaves behind,
-/// so that `end` can wait for all of it.
+/// A separate process leads the group. It only waits for the end of this process, of any kind, and
+/// then kills the others. So the group has a member as long as this object lives, and its number
+/// cannot be reused by other processes. The system also kills each program when the thread that
+/// started it ends. This process becomes the one that inherits orphaned processes, so `end` can
+/// wait for all of them.
 class process_group {
 public:
     process_group();
@@ -60,19 +60,20 @@ public:
 
     const job_mark& mark() const noexcept { return mark_; }
 
-    /// Starts a program, whose input is empty.
+    /// Starts a program with empty input.
     ///   errors  invalid_option: it is no program; io_failure: it cannot be run, or the system has
     ///           no process or file left
     running_program start(const prepared_program& program, const sigset_t& mask);
 
-    /// To the group, and to those programs that have left it.
+    /// Sends a signal to the group, and to programs that have left it.
     void signal(int number) noexcept;
 
-    /// Halts all of them until `resume`, but not the leader: it must see the end of this process.
+    /// Halts all processes until `resume`, except the leader: it must notice the end of this
+    /// process.
     void halt() noexcept;
     void resume() noexcept { signal(SIGCONT); }
 
-    /// Kills all, and returns when none is left.
+    /// Kills all processes, and returns when none is left.
     void end() noexcept;
 
 private:
@@ -84,10 +85,11 @@ private:
         int in, out, err;
     };
 
-    /// Whether it was there, be it that nobody has waited for its end: its number is still its own.
+    /// Returns true if the process existed. An ended process exists until it is waited for, so its
+    /// number is still its own.
     static bool send(const started& to, int number) noexcept;
 
-    /// Those of this thread, to which the main one's inherited ones belong.
+    /// Children of this thread. Those of the main thread include inherited processes.
     static std::vector<pid_t> children();
     static std::vector<pid_t> children_if_known() noexcept try {
         return children();
@@ -95,16 +97,17 @@ private:
         return {};
     }
 
-    /// For the end of a child; false if there is none.
+    /// Waits for the end of a child. Returns false if there is none.
     static bool wait(pid_t which) noexcept;
 
-    /// A fork whose child hears no signal, so that it never runs a handler of this program's.
+    /// Forks a child that blocks all signals, so it never runs a handler of this program.
     static pid_t fork_deaf() noexcept;
 
-    // From here to the end of the class all is async-signal-safe: other threads of the process that
-    // was forked may have held any lock.
+    // From here to the end of the class all is async-signal-safe: other threads of the forked
+    // process may have held any lock.
 
-    /// Until there are none; what forks faster than it can be found is given up.
+    /// Kills marked processes until none is left, in at most 100 passes. Processes that fork faster
+    /// than this remain.
     template <class Then>
     void kill_marked(Then then) const noexcept {
         std::array<pid_t, 256> room;
@@ -124,7 +127,7 @@ private:
     static bool read_whole(int from, int& value) noexcept;
 
     sotto::detail::owner_process owner_;
-    default_child_signal statuses_;  // before the first child, and after the last
+    default_child_signal statuses_;  // lives before the first child and after the last
     std::vector<pid_t> before_;      // children that are not its own
     job_mark mark_;
     pid_t leader_ = 0;

@@ -34,7 +34,7 @@ SOTTO_DECL process_group::process_group() : before_(children()) {
     leader_ = fork_deaf();
     if (leader_ == 0) lead(life.read.handle(), life.write.handle());
     if (leader_ < 0) refuse_by_system("the system starts no process");
-    ::setpgid(leader_, leader_);  // as the leader does: whoever comes first
+    ::setpgid(leader_, leader_);  // as in the leader: either of them may be first
     life_ = std::move(life.write);
     ::prctl(PR_GET_CHILD_SUBREAPER, &inherited_before_);
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -61,7 +61,7 @@ SOTTO_DECL running_program process_group::start(const prepared_program& program,
     if (read_whole(failure.read.handle(), why)) {
         const std::string text =
             "launch: '" + printable(program.path) + "' cannot be run: " + std::strerror(why);
-        // Of these no attempt runs it.
+        // For these causes no attempt can run it.
         if (why == EACCES || why == ENOEXEC || why == ENOENT || why == EISDIR)
             throw invalid_option(text);
         throw io_failure(text);
@@ -96,12 +96,12 @@ SOTTO_DECL void process_group::end() noexcept {
     for (const started& one : programs_)
         if (send(one, SIGKILL)) wait(one.id);
     kill_marked([](std::span<const pid_t> killed) {
-        // Who lost its parent is a child of this process by the time that parent can be waited
-        // for: so again, until nobody was.
+        // An orphan is a child of this process before its former parent can be waited for. So
+        // repeat until no wait succeeds.
         for (bool any = true; std::exchange(any, false);)
             for (const pid_t id : killed) any = wait(id) || any;
     });
-    // Of the inherited those that ended before, or were not seen between fork and exec.
+    // Inherited processes that ended before, or were not found between fork and exec.
     for (bool any = true; std::exchange(any, false);)
         for (const pid_t id : children_if_known())
             if (id != leader_ && std::find(before_.begin(), before_.end(), id) == before_.end())
@@ -161,7 +161,7 @@ SOTTO_DECL void process_group::become(const prepared_program& program, const sig
                                       int failure) const noexcept {
     ::setpgid(0, leader_);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(127);  // it ended before it could be asked for
+    if (::getppid() != parent) ::_exit(127);  // the parent ended before the request took effect
     const auto becomes = [](int file, int stream) {
         return uninterrupted([&] { return ::dup2(file, stream); }) == stream;
     };

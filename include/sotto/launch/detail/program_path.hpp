@@ -4,8 +4,8 @@
 
 namespace sotto::detail::launch {
 
-/// The file that a shell would run: a name without '/' is looked for in the folders of PATH.
-///   errors  invalid_option: none of them has it
+/// File that a shell would run: a name without '/' is searched in the folders of PATH.
+///   errors  invalid_option: no folder has it
 std::string program_path(const std::string& name);
 
 }  // namespace sotto::detail::launch

@@ -8,16 +8,16 @@
 
 namespace sotto::detail::launch {
 
-/// A free port of 127.0.0.1, kept free while this lives: the system gives it to nobody who asks for
-/// any port, but whoever asks for this one with SO_REUSEADDR, as rank 0 of a job over TCP does, may
-/// listen on it. So nobody can take it between the choice of a port and its use.
+/// A free port of 127.0.0.1, reserved while this object lives. The system assigns it to no socket
+/// that requests any port. A socket that requests this port with SO_REUSEADDR may listen on it, as
+/// rank 0 of a TCP job does. So no process can take the port between its choice and its use.
 ///   errors  io_failure: the system has none left
 class reserved_port {
 public:
-    /// Takes a port.
+    /// Reserves a port.
     reserved_port();
 
-    /// Which port it is.
+    /// Number of the port.
     std::uint16_t number() const noexcept { return number_; }
 
 private:

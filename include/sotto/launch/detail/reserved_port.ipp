@@ -13,7 +13,7 @@ namespace sotto::detail::launch {
 SOTTO_DECL reserved_port::reserved_port() {
     socket_ = sotto::detail::open_socket(AF_INET, SOCK_STREAM);
     if (!socket_) refuse_by_system("the system has no socket left");
-    // Bound, but never listening: Linux lets another socket have the address then.
+    // Bound, but never listening: Linux then lets another socket use the address.
     const int yes = 1;
     sockaddr_in at{};
     at.sin_family = AF_INET;

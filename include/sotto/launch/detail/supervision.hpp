@@ -9,53 +9,56 @@
 
 namespace sotto::detail::launch {
 
-/// How long the ranks of a job may go on once one of them failed.
+/// How long the ranks of a job may run after a failure.
 struct patience {
-    /// Until they get SIGTERM: they notice by themselves, and say whom they miss. Over TCP that
-    /// takes tcp_options::dead_after where a rank hangs, and no time where it is gone.
+    /// Time until they get SIGTERM. In this time they notice the failure and report the rank that
+    /// failed. Over TCP this takes tcp_options::dead_after if a rank hangs, and no time if its
+    /// process ended.
     duration until_terminate = std::chrono::seconds(5);
-    duration until_kill = std::chrono::seconds(5);  // from then on until SIGKILL
+    duration until_kill = std::chrono::seconds(5);  // from then until SIGKILL
 };
 
-/// What is to be done with the ranks of a job, from how they end and what signals come: it sends
-/// nothing itself, and is told the time.
+/// Decides what to do with the ranks of a job when processes end and signals arrive. It sends
+/// nothing itself, and callers pass the time.
 ///
-/// A rank that fails ends the job: the others are left `patience` to end by themselves, then they
-/// are made to, unless they are to keep going, for as long as they like. A signal from outside goes
-/// to all ranks, which may take as long as they like to end, also when it ends some of them at
-/// once: one may save what was learnt. A second one kills them. A rank whose output is incomplete
-/// has done its work, and the others go on.
+/// A rank that fails ends the job. The others have `patience` to end by themselves; then signals
+/// end them. If they are to keep going, they may run on. A signal from outside is for all ranks.
+/// They may then take any time to end, even if it ends some immediately: a rank may be saving its
+/// state. A second signal kills them. A rank whose output is incomplete has done its work, and the
+/// others keep running.
 class supervision {
 public:
-    /// A job of so many ranks, all of which run.
+    /// A job of this many ranks, all running.
     supervision(int size, const patience& given, bool keeps_going = false)
         : running_(size), patience_(given), keeps_going_(keeps_going) {}
 
-    /// Ranks that have not ended.
+    /// Number of ranks that have not ended.
     int running() const noexcept { return running_; }
     /// The failure that counts as the first, if there was one.
     const std::optional<ending>& first_failure() const noexcept { return first_; }
-    /// That one, or else the first rank whose output is incomplete; nothing if there is none.
+    /// The first failure, or else the first rank whose output is incomplete; nothing if there is
+    /// none.
     const std::optional<ending>& outcome() const noexcept { return first_ ? first_ : lacking_; }
 
-    /// These ended since the last time; the lowest that failed counts as the first.
+    /// Records the processes that ended since the last call. The lowest rank that failed counts as
+    /// the first failure.
     ///
-    /// A rank whose exit code is `peer` ended because of another. One that ends otherwise counts as
-    /// the first in its place, as long as the others are left alone, which is at most
+    /// A rank whose exit code is `peer` ended because of another rank. A rank that ends otherwise
+    /// replaces it as the first failure, while the others are left alone, which is at most
     /// `until_terminate`.
     ///
-    /// A rank that a signal ended did not end because of others. Its connections are closed before
-    /// it is told of, so that others may have noticed, and failed by it, sooner: one that a signal
-    /// ended so little later counts as the first in place of one that ended by itself.
+    /// A rank that a signal ended did not end because of others. Its connections close before its
+    /// end is reported, so other ranks may notice and fail earlier. If it ends this little later,
+    /// it replaces a first failure that ended by itself.
     void ended(std::span<const ending> together, time_point now);
 
-    /// A signal came: which one to send to all ranks now.
+    /// Records a signal to this process. Returns the signal to send to all ranks now.
     int told(int signal);
 
-    /// When `due` will have something to say, as things are.
+    /// Time of the next signal from `due`; nothing if none is planned.
     std::optional<time_point> next() const noexcept;
 
-    /// The signal that all ranks are to get, now that it is so late.
+    /// Signal that all ranks must get at this time, if any.
     std::optional<int> due(time_point now);
 
 private:
@@ -64,10 +67,10 @@ private:
         time_point at;
     };
 
-    // From a process's closed connections to its end, on a busy machine.
+    // From the close of a process's connections to its end, on a busy machine.
     static constexpr duration until_told_of = std::chrono::seconds(1);
 
-    /// In place of the first failure that is known, so much later.
+    /// True if this ending, `later` after the first known failure, replaces it.
     bool is_the_cause(const ending& one, duration later) const noexcept;
 
     void plan(int signal, time_point at) { planned_ = plan_of{signal, at}; }
@@ -76,11 +79,11 @@ private:
     patience patience_;
     bool keeps_going_;
     std::optional<ending> first_;
-    std::optional<ending> lacking_;  // the first whose output is incomplete
+    std::optional<ending> lacking_;  // first rank whose output is incomplete
     std::optional<plan_of> planned_;
-    time_point failed_{};  // when the first did
+    time_point failed_{};  // time of the first failure
     bool was_told_ = false;
-    bool sent_ = false;  // a signal to all of them
+    bool sent_ = false;  // a signal to all ranks
 };
 
 }  // namespace sotto::detail::launch

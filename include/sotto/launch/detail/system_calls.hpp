@@ -11,10 +11,10 @@ using sotto::detail::descriptor;
 using sotto::detail::pipe_ends;
 using sotto::detail::uninterrupted;
 
-/// The system refused something; errno says why.
+/// Throws io_failure: the system refused a call; errno has the cause.
 [[noreturn]] void refuse_by_system(const std::string& what);
 
-/// A pipe; io_failure if the system has none left.
+/// Opens a pipe; throws io_failure if the system has none left.
 pipe_ends open_pipe();
 
 }  // namespace sotto::detail::launch

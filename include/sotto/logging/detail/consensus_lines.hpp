@@ -10,7 +10,7 @@
 
 namespace sotto::detail {
 
-/// The members of a step's "consensus" that are left out where they were not measured.
+/// Members of a step's "consensus" that a line omits if they were not measured.
 inline constexpr std::array consensus_members{
     std::pair{"change", &consensus_report::change},
     std::pair{"estimate", &consensus_report::estimate},
@@ -20,15 +20,15 @@ inline constexpr std::array consensus_members{
     std::pair{"learning_rate", &consensus_report::learning_rate},
     std::pair{"gradient_norm", &consensus_report::gradient_norm}};
 
-/// Those that have a value for each tensor.
+/// Members with one value per tensor.
 inline constexpr std::array consensus_tensor_members{
     std::pair{"squared_changes", &consensus_report::squared_changes},
     std::pair{"squared_distances", &consensus_report::squared_distances}};
 
-/// How far ranks are apart, as json_lines writes it.
+/// Returns the consensus of a step in the format of json_lines.
 nlohmann::ordered_json fields_of_consensus(const consensus_report& found);
 
-/// Who mixes with whom, as json_lines writes it.
+/// Returns the mixing graph in the format of json_lines.
 nlohmann::ordered_json fields_of_graph(const topologies::mixing_graph& graph);
 
 }  // namespace sotto::detail

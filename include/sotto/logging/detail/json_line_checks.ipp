@@ -19,8 +19,8 @@ SOTTO_DECL json_line_checks::json json_line_checks::parse(std::string_view text)
     if (text.size() > line_bytes_max)
         refuse("a line of at most " + std::to_string(line_bytes_max) + " bytes",
                std::to_string(text.size()));
-    // Bounds first: a parser that reports what it reads while it makes values goes through a
-    // list again for each object in it.
+    // The bounds are checked first: a parser with a callback searches a list again for each object
+    // in it.
     bounds within(*this);
     json parsed(json::value_t::discarded);
     if (json::sax_parse(text.begin(), text.end(), &within))
@@ -73,7 +73,7 @@ SOTTO_DECL bool json_line_checks::flag(const json& object, const char* name) con
 
 SOTTO_DECL std::int64_t json_line_checks::whole(const json& value, const std::string& name,
                                                 std::int64_t least, std::int64_t most) const {
-    // An unsigned number above 2^63 is told apart by its type, not by what it wraps to.
+    // An unsigned number above 2^63 would wrap to a negative one.
     const bool fits = value.is_number_integer() &&
                       (!value.is_number_unsigned() ||
                        value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most));

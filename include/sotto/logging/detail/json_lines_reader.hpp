@@ -17,28 +17,28 @@
 
 namespace sotto::detail {
 
-/// Turns the lines of a log into a run, one by one and without files. What a line says is taken
-/// only if the whole line is as json_lines writes it; events of other names are left out, so that
-/// logs of later versions can be read.
-///   cost    memory: the line at hand, and the run
-///   errors  line() throws malformed_log, naming the log, the line, what was expected and what
-///           found; the run then stands as after the line before
+/// Converts the lines of a log into a run, one by one and without files. A line counts only if all
+/// of it has the format of json_lines. Unknown events are skipped, so that logs of later versions
+/// are readable.
+///   cost    memory: the current line, and the run
+///   errors  line() throws malformed_log, naming the log, the line, what was expected and what was
+///           found; the run is then the one up to the line before
 class json_lines_reader : json_line_checks {
 public:
     using json_line_checks::line_bytes_max, json_line_checks::lines, json_line_checks::tensors_max;
 
-    /// Of a log of this name.
+    /// For the log of this name.
     explicit json_lines_reader(const std::string& name);
 
-    /// The run so far.
+    /// Returns the run so far.
     const run_log& log() const noexcept { return log_; }
-    /// The run, which is then not here any more.
+    /// Returns the run and leaves this reader without one.
     run_log take() noexcept { return std::move(log_); }
 
-    /// Takes the next line.
+    /// Reads the next line.
     void line(std::string_view text);
 
-    /// The log ends inside a line: its program was ended while it wrote.
+    /// Records that the log ends inside a line: its program ended during a write.
     void cut_line(std::size_t length);
 
 private:
@@ -48,14 +48,14 @@ private:
 
     void epoch(const json& line);
 
-    /// Drawn as it is: so each time is refused that is before the one it follows.
+    /// The report draws these times, so each must be at or after the one it follows.
     void round(const json& line);
 
     consensus_report consensus_of(const json& line);
 
     taught_report taught_of(const json& line);
 
-    /// Of the teacher that comes next: they are in the order of their groups.
+    /// Reads the next teacher: they are ordered by group.
     teacher_status standing_of(const json& each);
 
     topologies::mixing_graph graph_of(const json& line);
@@ -86,9 +86,9 @@ private:
     std::vector<std::int64_t> tensor_bytes_;
     std::vector<teacher_status> standings_;
     struct {
-        std::int64_t bytes = 0, skipped = 0;  // so far, and models left out
-        std::string problem{};                // of the last attempt
-    } published_{}, next_published_{};        // since the run's line; with the line at hand
+        std::int64_t bytes = 0, skipped = 0;  // totals; models skipped
+        std::string problem{};                // problem of the last attempt
+    } published_{}, next_published_{};        // since the run line; with the current line
     std::array<std::vector<double>, detail::consensus_tensor_members.size()> by_tensor_;
 };
 

@@ -356,7 +356,7 @@ SOTTO_DECL run_costs json_lines_reader::costs(const json& line) {
         return static_cast<double>(count(line, name, 0, bytes_max));
     };
     const auto seconds = [&](const char* name) { return number(line, name, seconds_max); };
-    const auto seconds_if_there = [&](const char* name) {  // logs of before have none
+    const auto seconds_if_there = [&](const char* name) {  // older logs have none
         return line.contains(name) ? seconds(name) : 0.0;
     };
     return {.examples = static_cast<double>(count(line, "examples")),

@@ -8,13 +8,13 @@ namespace sotto::detail {
 
 bool has_non_finite(const nlohmann::ordered_json& value);
 
-/// Numbers that are not finite become null, as JSON has none. The library writes them so, too, but
-/// not in a unit that is compiled with -ffast-math.
+/// Replaces numbers that are not finite by null, because JSON has none. The JSON library does so
+/// itself, except in a unit that is compiled with -ffast-math.
 void drop_non_finite(nlohmann::ordered_json& value);
 
-/// An object as one line of JSON that is safe to print. A number that is not finite is null. Bytes
-/// that are not UTF-8 are replaced, and what a terminal would act on is escaped, also where JSON
-/// allows it: a path or a cause may hold anything.
+/// Returns an object as one line of JSON that is safe to print. Numbers that are not finite are
+/// null. Bytes that are not UTF-8 are replaced. Control characters of terminals are escaped, even
+/// where JSON allows them, because a path or a cause may contain anything.
 std::string json_text(const nlohmann::ordered_json& object);
 
 }  // namespace sotto::detail

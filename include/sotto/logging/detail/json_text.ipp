@@ -35,7 +35,7 @@ SOTTO_DECL std::string json_text(const nlohmann::ordered_json& object) {
     }
     const std::string plain = object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
     const auto is_beyond = [](char c) { return static_cast<unsigned char>(c) >= 0x7f; };
-    if (std::none_of(plain.begin(), plain.end(), is_beyond)) return plain;  // as nearly always
+    if (std::none_of(plain.begin(), plain.end(), is_beyond)) return plain;  // the usual case
     std::string text;
     text.reserve(plain.size());
     constexpr char digits[] = "0123456789abcdef";

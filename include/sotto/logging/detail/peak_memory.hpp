@@ -4,8 +4,8 @@
 
 namespace sotto::detail {
 
-/// The most memory that this process has had in use so far, in bytes; 0 where the system does not
-/// say. Workers that are threads of one process share it.
+/// Returns the peak memory of this process in bytes; 0 if the system does not report it. Workers
+/// that are threads of one process share it.
 std::int64_t peak_memory_bytes() noexcept;
 
 }  // namespace sotto::detail

@@ -8,22 +8,23 @@
 
 namespace sotto::detail {
 
-/// What became of the models that a rank published for others to learn from.
+/// Statistics of the models that a rank published for others to learn from.
 struct published_record {
-    double bytes = 0.0;         // to students, or into a folder
-    std::int64_t skipped = 0;   // not published, for the one before was still under way
-    std::int64_t problems = 0;  // one after the other
-    std::string problem{};      // that there is now; empty: none
-    std::string last{};         // of all
-    std::int64_t since = 0;     // the step from which on it is so; 0: there was none
+    double bytes = 0.0;         // bytes sent to students or written to a folder
+    std::int64_t skipped = 0;   // models not published, because the one before was in flight
+    std::int64_t problems = 0;  // number of different problems in a row
+    std::string problem{};      // current problem; empty: none
+    std::string last{};         // last problem of all
+    std::int64_t since = 0;     // first step of the current state; 0: never a problem
 
-    /// A step, the first that it stands for.
+    /// Adds a step; `first` is the first step that it represents.
     void add(std::int64_t first, const taught_report& round);
 
     friend bool operator==(const published_record&, const published_record&) = default;
 
 private:
-    /// But for numbers: a file is named by its step, so each try fails in other words.
+    /// Compares without digits: a file is named by its step, so each attempt fails with other
+    /// numbers.
     static bool is_same(std::string_view a, std::string_view b);
 };
 

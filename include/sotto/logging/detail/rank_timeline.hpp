@@ -7,53 +7,54 @@
 
 namespace sotto::detail {
 
-/// What a rank does one after the other in a step.
+/// A part of a rank's step; the parts follow each other.
 struct part_of_time {
-    const char* name;  // of what it does
-    double seconds;    // that it takes
+    const char* name;  // name of the activity
+    double seconds;    // duration in seconds
 };
 
-/// A step of one rank: when it began to read its batch, and how long it then did what.
+/// A step of one rank: when it began to read its batch, and the duration of each part.
 struct timed_step {
-    std::int64_t number = 0;  // of the step, as the trainer counts
-    double began = 0.0;       // seconds of the clock that its timeline is by
+    std::int64_t number = 0;  // step number of the trainer
+    double began = 0.0;       // seconds by the timeline's clock
     double load = 0.0, compute = 0.0, compress = 0.0, wait = 0.0, apply = 0.0;  // seconds
-    double bytes_sent = 0.0;                                                    // by this rank
+    double bytes_sent = 0.0;  // bytes sent by this rank
 
-    /// When the last tensor had left.
+    /// Returns the time when the last tensor had been sent.
     double sent() const noexcept { return began + load + compute + compress; }
-    /// When the step was over.
+    /// Returns the end of the step.
     double ended() const noexcept { return sent() + wait + apply; }
-    /// In order.
+    /// Returns the parts in order.
     std::array<part_of_time, 5> parts() const noexcept;
 
     friend bool operator==(const timed_step&, const timed_step&) = default;
 };
 
-/// The first steps of one rank in a call of `fit`. The first, since ranks begin together: of the
-/// last ones a fast rank's and a slow one's need not be of the same time.
-///   cost    64 bytes a step that is kept, taken by reserve
+/// The first steps of one rank in a call of `fit`. Ranks begin together, so their first steps cover
+/// the same time; the last steps of a fast and a slow rank need not. Ranks of one machine share the
+/// transport's clock.
+///   cost    64 bytes for each stored step, allocated by reserve
 class rank_timeline {
 public:
-    static constexpr std::size_t steps_max = 512;  // that are kept
+    static constexpr std::size_t steps_max = 512;  // most steps stored
 
-    int rank = 0;  // whose steps these are
-    bool by_clock =
-        false;  // the transport's, alike on ranks of one machine; else since `fit` began
-    std::vector<timed_step> steps{};  // the first ones
-    // Of all steps, those that are not kept too.
-    double waited = 0.0, seconds = 0.0;  // of all of them
+    int rank = 0;                     // rank of these steps
+    bool by_clock = false;            // true: by the transport's clock; false: since `fit` began
+    std::vector<timed_step> steps{};  // first steps of the call
+    // Over all steps, also those beyond steps_max.
+    double waited = 0.0, seconds = 0.0;  // seconds waited, seconds in total
 
-    /// Takes the memory for all of them.
+    /// Allocates the memory for all steps.
     void reserve() { steps.reserve(steps_max); }
 
-    /// Another call of `fit` begins.
+    /// Begins another call of `fit`.
     void begin(int of_rank) noexcept;
 
-    /// A step that ended so long after `fit` began; `clock`: when by the transport's, NaN: unknown.
+    /// Adds a step that ended `ended` seconds after `fit` began. `clock` is its start by the
+    /// transport's clock; NaN if unknown.
     void add(timed_step s, double ended, double clock);
 
-    /// Of its steps' time, what it spent waiting; 0 before there is any.
+    /// Returns the share of its steps' time that the rank waited; 0 before the first step.
     double waiting_share() const noexcept { return seconds > 0.0 ? waited / seconds : 0.0; }
 
     friend bool operator==(const rank_timeline&, const rank_timeline&) = default;

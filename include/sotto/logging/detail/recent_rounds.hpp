@@ -8,28 +8,27 @@
 
 namespace sotto::detail {
 
-/// The last few rounds, of which one is to stand for all: late, so that warm-ups are over, and
-/// neither the shortest nor the longest.
-/// Nothing is kept of a rank that is alone, and has nothing under way, nor of models of more than
-/// 65,536 tensors, whose one round would be megabytes of a log.
-///   cost    9 times 32 bytes a tensor, taken by begin
+/// The last rounds, to choose a typical one: late, after any warm-up, and of median length. It
+/// stores nothing for a single rank, which has nothing in flight. It also stores nothing for models
+/// of more than 65,536 tensors, whose round would be megabytes of a log.
+///   cost    9 times 32 bytes a tensor, allocated by begin
 class recent_rounds {
 public:
-    static constexpr std::size_t kept = 9;             // rounds
-    static constexpr std::size_t tensors_max = 65536;  // above which none is kept
+    static constexpr std::size_t kept = 9;             // number of rounds
+    static constexpr std::size_t tensors_max = 65536;  // above it none is stored
 
-    /// Forgets all rounds, and takes the memory for others.
+    /// Removes all rounds and allocates memory for new ones.
     void begin(const run_info& info);
 
-    /// A round of a strategy that tells no times is none.
+    /// Ignores a round of a strategy that does not measure times by tensor.
     void add(const step_report& report) noexcept;
 
-    /// The one of median length, of two the longer; nothing where there is none.
+    /// Returns the round of median length, of two the longer; null if there is none.
     const round_times* typical() const noexcept;
 
 private:
     std::size_t tensors_ = 0;
-    std::size_t count_ = 0;  // of rounds since begin
+    std::size_t count_ = 0;  // number of rounds since begin
     std::array<round_times, kept> rounds_;
 };
 

@@ -8,27 +8,27 @@
 
 namespace sotto::detail::reporting {
 
-/// Text from outside, safe between tags and inside quoted attributes. Bytes that are not UTF-8,
-/// control characters and characters that change the direction of text become U+FFFD. A text
+/// Returns text from outside, safe between tags and inside quoted attributes. Bytes that are not
+/// UTF-8, control characters and characters that change the direction of text become U+FFFD. A text
 /// longer than `longest` bytes ends in an ellipsis.
 std::string escaped(std::string_view text, std::size_t longest = 2000);
 
-/// A number with so many places, in any locale.
+/// Returns a number with this many decimal places, independent of the locale.
 std::string fixed(double value, int places);
 
-/// A coordinate: a tenth of a unit is less than anybody sees.
+/// Returns a coordinate; a tenth of a unit is below what is visible.
 std::string at(double value);
 
-/// So many digits that count, without an exponent where that can be read.
+/// Returns a number with this many significant digits, without an exponent if that is readable.
 std::string digits(double value, int count = 3);
 
-/// A whole number with its thousands apart.
+/// Returns a whole number with its thousands separated.
 std::string counted(double value);
 
-/// Three digits, or fewer where the number is whole.
+/// Returns a number with three digits, or fewer if it is whole.
 std::string rounded(double value);
 
-/// In the largest of some units that leaves at least 1, with three digits.
+/// Returns a number with three digits, in the largest unit that leaves at least 1.
 template <std::size_t Count>
 std::string in_units(double value, double step, const std::array<const char*, Count>& units) {
     std::size_t unit = 0;
@@ -36,19 +36,19 @@ std::string in_units(double value, double step, const std::array<const char*, Co
     return rounded(value) + "\u202f" + units[unit];
 }
 
-/// A number of bytes: "1.5 KiB".
+/// Returns a number of bytes, such as "1.5 KiB".
 std::string bytes(double value);
 
-/// A link's rate, in bits as networks are sold.
+/// Returns a link's rate, in bits as networks are sold.
 std::string bandwidth(double bytes_per_second);
 
-/// A length of time: "2.1 s".
+/// Returns a duration, such as "2.1 s".
 std::string seconds(double value);
 
-/// "77 times", "1.6 times", "1 210 times", "0.23 times".
+/// Returns a ratio, such as "77 times", "1.6 times", "1 210 times" or "0.23 times".
 std::string times(double ratio);
 
-/// A share as a percentage.
+/// Returns a share as a percentage.
 std::string percent(double share, int places = 2);
 
 }  // namespace sotto::detail::reporting

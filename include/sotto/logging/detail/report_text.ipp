@@ -94,7 +94,7 @@ SOTTO_DECL std::string bandwidth(double bytes_per_second) {
 
 SOTTO_DECL std::string seconds(double value) {
     const double size = std::abs(value);
-    if (is_nan(size) || size >= 1e10) return digits(value) + "\u202fs";  // centuries
+    if (is_nan(size) || size >= 1e10) return digits(value) + "\u202fs";  // three centuries or more
     if (size >= 7200.0)
         return fixed(std::floor(value / 3600.0), 0) + "\u202fh " +
                fixed(std::floor(std::fmod(value, 3600.0) / 60.0), 0) + "\u202fmin";

@@ -9,52 +9,51 @@
 
 namespace sotto::detail {
 
-/// The mean of what was measured, of which there may be nothing.
+/// Mean of the finite values; there may be none.
 struct measured_mean {
-    double sum = 0.0;        // of those that are finite
-    std::int64_t count = 0;  // of these
+    double sum = 0.0;        // sum of the finite values
+    std::int64_t count = 0;  // number of the finite values
 
-    /// Takes a value in; one that is not finite is none.
+    /// Adds a value; ignores one that is not finite.
     void add(double value) noexcept;
-    /// Takes all of another one's in.
+    /// Adds all values of another mean.
     void merge(const measured_mean& other) noexcept;
-    /// Not a number where nothing was measured.
+    /// Returns NaN without values.
     double value() const noexcept;
     friend bool operator==(const measured_mean&, const measured_mean&) = default;
 };
 
-/// How far ranks were apart in some steps in a row, and what was done about it; see
-/// consensus_report.
+/// Distances between ranks in consecutive steps, and the reaction to them; see consensus_report.
 struct consensus_means {
-    measured_mean distance, estimate, target, critical;  // as consensus_report has them
-    measured_mean rounds;                                // of mixing a step, where ranks mix
+    measured_mean distance, estimate, target, critical;  // means of the consensus_report
+    measured_mean rounds;                                // mixing rounds a step, if ranks mix
 
-    /// Takes a step in.
+    /// Adds a step.
     void add(const consensus_report& found) noexcept;
-    /// Takes the steps after these in.
+    /// Adds the steps that follow these.
     void merge(const consensus_means& next) noexcept;
-    /// Whether the step is one of ranks that mix.
+    /// True if the step's rank mixes with others.
     static bool tells(const consensus_report& found) noexcept;
     friend bool operator==(const consensus_means&, const consensus_means&) = default;
 };
 
-/// The distances that were measured exactly in half a pass over the data.
+/// The exactly measured distances of half a pass over the data.
 struct half_epoch {
-    std::int64_t number = 0;  // half passes completed before
-    measured_mean squares{};  // of Xi
+    std::int64_t number = 0;  // number of half passes before it
+    measured_mean squares{};  // squares of Xi
 
     friend bool operator==(const half_epoch&, const half_epoch&) = default;
 };
 
-/// What steps tell by tensor: the mean over those of the last epoch that tells of it.
-///   cost    8 bytes a tensor, none of it taken by a step after `begin`
+/// Means by tensor over the steps of the last epoch that has such values.
+///   cost    8 bytes a tensor; a step after `begin` allocates nothing
 class tensor_means {
 public:
-    /// For so many tensors.
+    /// Prepares for `tensors` tensors.
     void begin(std::size_t tensors);
-    /// Takes what a step tells by tensor in.
+    /// Adds the values of a step by tensor.
     void add(std::int64_t epoch, std::span<const double> values);
-    /// The means, by the tensors' index.
+    /// Returns the means, by tensor index.
     std::span<const double> all() const noexcept { return means_; }
 
 private:
@@ -62,33 +61,33 @@ private:
     std::int64_t epoch_ = 0, steps_ = 0;
 };
 
-/// How far a run's ranks were apart, as one of them saw it.
+/// Distances between a run's ranks, as one rank measured them.
 ///   cost    48 bytes an epoch, 16 a tensor; a step O(tensors), without allocation after `reserve`
-///           where end_epoch is called between epochs
+///           if end_epoch is called between epochs
 class run_consensus {
 public:
-    std::vector<half_epoch> halves{};  // in the order of the run: resumed ones come again
-    double rounds = 0.0;               // of mixing, of all steps
-    double aimed = 0.0, missed = 0.0;  // steps with a target, and those of them that missed it
-    bool is_told = false;              // some step was one of ranks that mix
+    std::vector<half_epoch> halves{};  // halves in the order of the run; repeated after a resume
+    double rounds = 0.0;               // mixing rounds of all steps
+    double aimed = 0.0, missed = 0.0;  // steps with a target, and the number that missed it
+    bool is_told = false;              // true: at least one step mixed
 
-    /// Takes memory for the epochs to come.
+    /// Allocates memory for the next epochs.
     void reserve() { halves.reserve(halves.size() + 2048); }
-    /// An epoch ended: the next one's steps take no memory.
+    /// Ends an epoch, so that the steps of the next one allocate nothing.
     void end_epoch();
 
-    /// The mean of the squares that mixing moved a tensor by in the last round of a step, over the
-    /// steps of the last epoch that tells; none where nobody does.
+    /// Returns the mean squared distance that mixing moved a tensor in the last round of a step.
+    /// The mean is over the steps of the last epoch that has such values; empty if there is none.
     std::span<const double> squared_changes() const noexcept { return changes_.all(); }
-    /// The same of the squares of distances, which add up over tensors.
+    /// Returns the same of the squares of distances, which add up over tensors.
     std::span<const double> squared_distances() const noexcept { return distances_.all(); }
-    /// The mean over the same steps of learning rate times gradient norm; 0: not known.
+    /// Returns the mean over the same steps of learning rate times gradient norm; 0 if unknown.
     double step_length() const noexcept { return lengths_.count > 0 ? lengths_.value() : 0.0; }
 
-    /// Another call of `fit` begins, perhaps of another model.
+    /// Begins another call of `fit`, perhaps with another model.
     void begin(std::size_t tensors);
 
-    /// A step that stands for `times`.
+    /// Adds a step that represents `times` steps.
     void add(double epoch, const consensus_report& found, double times);
 
 private:

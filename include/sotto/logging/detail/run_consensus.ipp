@@ -31,7 +31,7 @@ SOTTO_DECL void consensus_means::add(const consensus_report& found) noexcept {
     estimate.add(found.estimate);
     target.add(found.target);
     critical.add(found.critical);
-    // A controller may leave a step without any.
+    // A controller may do no round in a step.
     if (tells(found)) rounds.add(static_cast<double>(found.rounds < 0 ? 0 : found.rounds));
 }
 

@@ -4,24 +4,24 @@
 
 namespace sotto::detail {
 
-/// What some steps cost one rank: seconds, and bytes as round_report counts them. In doubles, which
-/// no sum overflows; whole numbers up to 2^53 are exact.
+/// Costs of some steps of one rank: seconds, and bytes as round_report counts them. They are
+/// doubles, so that no sum overflows; whole numbers up to 2^53 are exact.
 struct run_costs {
-    double examples = 0.0;                                                      // of this rank
+    double examples = 0.0;  // number of this rank
     double load = 0.0, compute = 0.0, compress = 0.0, wait = 0.0, apply = 0.0;  // seconds
-    double exchange = 0.0, hidden = 0.0;  // while those passed: see round_report
-    double listening = 0.0;               // of compute: what teachers say
+    double exchange = 0.0, hidden = 0.0;  // seconds in parallel to these: see round_report
+    double listening = 0.0;               // part of compute for teachers
     double dense_bytes = 0.0, message_bytes = 0.0, bytes_sent = 0.0, bytes_received = 0.0;  // bytes
-    double study_bytes = 0.0;  // of bytes_sent
-    // With the ranks that trained: examples of all of them, and what one would have sent by whole
-    // gradients: to a server those as floats, else the least that any all-reduce can, 2 (N - 1) / N
-    // of that.
+    double study_bytes = 0.0;  // part of bytes_sent
+    // Over all ranks that trained: their examples, and the bytes per rank of an exchange of whole
+    // gradients. To a server these are floats; otherwise they are the least of any all-reduce, 2 (N
+    // - 1) / N of that.
     double examples_of_all = 0.0, ring_bytes = 0.0;  // see round_report
 
-    /// All of it.
+    /// Returns the sum of the times.
     double seconds() const noexcept { return load + compute + compress + wait + apply; }
 
-    /// Adds what other steps cost; `times` when they stand for more of their kind.
+    /// Adds the costs of other steps; `times` if they represent more steps like them.
     void add(const run_costs& other, double times = 1.0) noexcept;
 
     friend bool operator==(const run_costs&, const run_costs&) = default;
@@ -47,7 +47,7 @@ private:
     }
 };
 
-/// Of one round.
+/// Returns the costs of one round.
 run_costs costs_of(const round_report& round) noexcept;
 
 }  // namespace sotto::detail

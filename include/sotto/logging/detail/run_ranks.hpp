@@ -9,45 +9,45 @@
 
 namespace sotto::detail {
 
-/// What one rank did of a run by its own log, all calls of `fit` together.
+/// Totals of one rank of a run by its own log, over all calls of `fit`.
 struct rank_total {
-    int rank = 0;                   // whose these are
-    std::int64_t steps = 0;         // of all calls
-    double seconds = 0.0;           // of all calls
-    run_costs total{};              // of all calls
-    run_costs steady{};             // of its last complete epoch, and the steps of that
-    std::int64_t steady_steps = 0;  // of that epoch
+    int rank = 0;                   // rank that these are of
+    std::int64_t steps = 0;         // steps of all calls
+    double seconds = 0.0;           // time of all calls
+    run_costs total{};              // costs of all calls
+    run_costs steady{};             // costs of its last complete epoch
+    std::int64_t steady_steps = 0;  // number of steps of that epoch
 
     friend bool operator==(const rank_total&, const rank_total&) = default;
 };
 
-/// What ranks put on the wire of which it is known: one on average, and the one that sent most. On
-/// a graph whose ranks have as many links as each other it is about the same.
+/// Bytes that ranks sent, over the known ranks: the mean, and the rank that sent most. On a graph
+/// with as many links at each rank the two are about the same.
 struct sent_by_ranks {
     double mean = 0.0, most = 0.0;  // bytes
-    int rank = 0;                   // that sent most, of equals the lowest
-    std::size_t known = 0;          // ranks of which it is known
+    int rank = 0;                   // rank that sent most; of equals the lowest
+    std::size_t known = 0;          // number of known ranks
 
-    /// Whether one figure stands for all of them.
+    /// True if one number represents all ranks.
     bool alike() const noexcept { return most <= 1.05 * mean; }
 };
 
-/// Of these ranks.
+/// Returns the bytes of these ranks.
 sent_by_ranks sent_by(std::span<const rank_total> ranks) noexcept;
 
-/// Which ranks serve others, by what a run's options say of it.
+/// The ranks that serve others, by a run's options.
 struct serving_ranks {
-    int servers = 0;         // ranks
-    bool dedicated = false;  // whether they do nothing else
+    int servers = 0;         // number of ranks that serve
+    bool dedicated = false;  // true: they only serve
 
-    /// Ranks that serve alone: the first ones.
+    /// Number of ranks that only serve: the first ones.
     int alone() const noexcept { return dedicated ? servers : 0; }
 
-    /// Takes one option of the run in.
+    /// Reads one option of the run.
     void read(std::string_view name, std::string_view value) noexcept;
 };
 
-/// The same from lines of "name = value".
+/// Returns the same from lines of "name = value".
 serving_ranks serving_ranks_of(std::string_view description) noexcept;
 
 }  // namespace sotto::detail

@@ -11,38 +11,38 @@
 
 namespace sotto::detail {
 
-/// What teachers taught in some steps in a row; see taught_report.
+/// Effects of teachers in consecutive steps; see taught_report.
 struct taught_means {
-    static constexpr std::size_t places_max = 7;  // teachers whose weights are kept
+    static constexpr std::size_t places_max = 7;  // number of teachers whose weights are stored
 
-    measured_mean distillation_loss, agreement, age;  // of steps in which somebody was heard
+    measured_mean distillation_loss, agreement, age;  // over steps that used a teacher
     std::int64_t told = 0;                            // steps of a rank that has teachers
-    std::array<double, places_max> weights{};  // in all of these, of teachers by their places
+    std::array<double, places_max> weights{};         // sums over these steps, by teacher's place
 
-    /// Takes the steps after these in.
+    /// Adds the steps that follow these.
     void merge(const taught_means& next) noexcept;
-    /// What a teacher weighed on average; 0 where it was left out.
+    /// Returns the mean weight of a teacher; a step that left it out counts as 0.
     double weight(std::size_t place) const noexcept;
 
     friend bool operator==(const taught_means&, const taught_means&) = default;
 };
 
-/// What teachers taught in a run, by steps in a row that are the run's points, and over all.
-///   cost    where there are teachers 128 bytes a point, taken by the first step that tells of any
+/// Effects of teachers in a run, by consecutive steps that are the run's points, and over all.
+///   cost    with teachers 128 bytes a point, allocated by the first step that reports any
 class run_taught {
 public:
-    taught_record record{};  // of all steps
+    taught_record record{};  // record of all steps
 
-    /// A step that stands for `times`, and became a part of the last of so many points.
+    /// Adds a step that represents `times` steps and belongs to the last of `points` points.
     void add(std::int64_t step, const taught_report& round, std::int64_t times, std::size_t points,
              std::size_t points_max);
 
-    /// Points from `first` up to `last` become one.
+    /// Merges the points from `first` up to `last` into point `into`.
     void put_together(std::size_t into, std::size_t first, std::size_t last) noexcept;
-    /// So many points are left: the others are gone.
+    /// Removes all but the first `points` points.
     void shorten(std::size_t points);
 
-    /// Of each point; none where no step told of teachers.
+    /// Returns the points; empty if no step had teachers.
     const std::vector<taught_means>& points() const noexcept { return means_; }
 
 private:

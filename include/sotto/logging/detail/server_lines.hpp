@@ -12,7 +12,7 @@
 
 namespace sotto::detail {
 
-/// The members of a log's "server_memory".
+/// Members of a log's "server_memory".
 inline constexpr std::array server_memory_members{
     std::pair{"parameters_bytes", &server_memory::parameters},
     std::pair{"optimizer_bytes", &server_memory::optimizer},
@@ -23,10 +23,10 @@ inline constexpr std::array server_memory_members{
 
 nlohmann::ordered_json fields_of_memory(const server_memory& memory);
 
-/// Ranks that went, as json_lines writes them.
+/// Returns lost ranks in the format of json_lines.
 nlohmann::ordered_json fields_of_losses(std::span<const rank_loss> losses);
 
-/// What a server tells, as json_lines writes it.
+/// Returns a server's report in the format of json_lines.
 nlohmann::ordered_json line_of_server(const server_report& server);
 
 }  // namespace sotto::detail

@@ -14,33 +14,32 @@
 
 namespace sotto::detail {
 
-/// Of more than these, a log tells nothing but how many were heard.
+/// With more teachers a log lists only these, and the number used.
 inline constexpr std::size_t teachers_max = 4096;
 
-/// The reason that name_of calls so.
+/// Returns the reason with this name_of.
 std::optional<left_out> reason_named(std::string_view name) noexcept;
 
-/// Writes what teachers taught in a step as json_lines does. All but details is in each line, some
-/// 50 bytes a teacher, so that every line can be understood alone and any may be missing; details
-/// and problems are sentences that stay the same for an interval or for ever, and are in the first
-/// line alone.
+/// Writes the effects of teachers in a step in the format of json_lines. Each line has everything
+/// except details, some 50 bytes a teacher. So every line is readable alone, and any may be
+/// missing. Details and problems are sentences that rarely change; only the first line has them.
 class taught_writer {
 public:
-    /// A file or a call of `fit` begins.
+    /// Begins a file or a call of `fit`.
     void begin();
 
-    /// A step, of which there may be a line or not. Whether one would have something to tell.
+    /// Counts a step, with or without a line. Returns true if its line needs a "taught".
     bool count(const taught_report& round);
 
     nlohmann::ordered_json fields_of(const taught_report& round);
 
-    /// A line got lost: all details are new again, and so is the problem, even if there is none.
+    /// After a lost line: all details are new again, and so is the problem, even if there is none.
     void forget() noexcept;
 
 private:
-    std::vector<std::string> written_;           // details, by the standings
-    std::optional<std::string> problem_{""};     // as it was written; none: nobody knows
-    std::int64_t bytes_sent_ = 0, skipped_ = 0;  // in all
+    std::vector<std::string> written_;           // details as written, by place in the standings
+    std::optional<std::string> problem_{""};     // problem as written; empty optional: unknown
+    std::int64_t bytes_sent_ = 0, skipped_ = 0;  // totals
 };
 
 }  // namespace sotto::detail

@@ -16,47 +16,47 @@
 
 namespace sotto::detail {
 
-/// All reasons to leave a teacher out whose turn it is.
+/// All reasons to leave a teacher out, except that it is not its turn.
 inline constexpr std::array reasons_to_leave_out{
     left_out::absent,     left_out::unreadable, left_out::other_architecture, left_out::other_deal,
     left_out::not_finite, left_out::too_old,    left_out::too_far_ahead,      left_out::worse};
 
-/// Steps in a row for which a teacher was left out.
+/// Consecutive steps that left a teacher out.
 struct left_out_steps {
-    left_out why = left_out::absent;   // the reason
-    std::int64_t first = 0, last = 0;  // steps
+    left_out why = left_out::absent;   // reason
+    std::int64_t first = 0, last = 0;  // first and last step
 
     friend bool operator==(const left_out_steps&, const left_out_steps&) = default;
 };
 
-/// How often a teacher was left out for a reason, and for how many steps together.
+/// How often a teacher was left out for a reason, and for how many steps in total.
 struct left_out_count {
-    std::int64_t times = 0, steps = 0;  // stretches of steps, and steps
+    std::int64_t times = 0, steps = 0;  // number of stretches, number of steps
 
     friend bool operator==(const left_out_count&, const left_out_count&) = default;
 };
 
-/// What became of one teacher.
+/// Statistics of one teacher.
 struct teacher_record {
-    static constexpr std::size_t stretches_max = 32;  // of steps that are kept
+    static constexpr std::size_t stretches_max = 32;  // most stretches stored
 
     int group = 0;                 // its group
-    std::size_t place = 0;         // among all, in the order in which they came
-    std::int64_t newest = -1;      // step of its newest model; -1: there was none
-    std::int64_t first_heard = 0;  // in this step; 0: never
-    std::int64_t heard = 0;        // steps
-    double ages = 0.0;             // of its models in these, added up
-    double label_loss = std::numeric_limits<double>::quiet_NaN();  // on its student's data, lately
-    std::optional<left_out> stands{};  // after the last step that counts
-    std::int64_t stands_since = 0;     // the step in which it was first so
-    std::int64_t changes = 0;          // of how it stands, the first one too
-    std::array<left_out_count, reasons_to_leave_out.size()> reasons{};  // in their order
-    std::vector<left_out_steps> stretches{};                            // the first of them
-    std::string details{};  // of what could not be used the last time
+    std::size_t place = 0;         // index among all, in the order of their first steps
+    std::int64_t newest = -1;      // step of its newest model; -1: no model
+    std::int64_t first_heard = 0;  // first step that used it; 0: never
+    std::int64_t heard = 0;        // number of steps that used it
+    double ages = 0.0;             // sum of its models' ages in these steps
+    double label_loss = std::numeric_limits<double>::quiet_NaN();  // latest, on its student's data
+    std::optional<left_out> stands{};  // state after the last step that counts
+    std::int64_t stands_since = 0;     // first step of that state
+    std::int64_t changes = 0;          // number of states, with the first one
+    std::array<left_out_count, reasons_to_leave_out.size()> reasons{};  // counts by reason
+    std::vector<left_out_steps> stretches{};  // first stretches that left it out
+    std::string details{};                    // details of its last problem
 
-    /// How old its models were that were heard, on average; not a number where none was.
+    /// Returns the mean age of its models when used; NaN if never.
     double age() const noexcept { return ages / static_cast<double>(heard); }
-    /// For any reason.
+    /// Returns the sum over all reasons.
     left_out_count left_out_in_all() const noexcept;
 
     friend bool operator==(const teacher_record& a, const teacher_record& b) {
@@ -69,34 +69,35 @@ struct teacher_record {
     }
 };
 
-/// What a rank's teachers were like, step by step. What counts are lessons: steps in which somebody
-/// was heard, or could not be, from the first of which there was anything of a teacher. Before it,
-/// and where what teachers say has no weight, nobody is left out.
-///   cost    a step O(teachers). A teacher takes memory when it comes and when it is left out anew
+/// The teachers of a rank, step by step. Only lessons count: steps that used a teacher or could
+/// not, from the first step in which any teacher existed. Earlier steps, and steps in which
+/// teachers have no weight, leave no teacher out.
+///   cost    a step O(teachers). A teacher allocates memory when it appears and when it is left out
+///           again
 class taught_record {
 public:
-    /// Whether a round is one of a rank that has teachers, or cannot be one.
+    /// True if the round's rank has teachers, or reports why it cannot publish.
     static bool tells(const taught_report& round) noexcept;
 
-    /// A step that stands for itself and those before it, `times` in all.
+    /// Adds a step that represents itself and those before it, `times` in total.
     void add(std::int64_t step, const taught_report& round, std::int64_t times = 1);
 
-    /// Whether anything was told of teachers.
+    /// True if any step had teachers.
     bool is_told() const noexcept { return is_told_; }
-    /// What became of its own.
+    /// Returns the statistics of the rank's own models.
     const published_record& published() const noexcept { return published_; }
-    /// By their groups.
+    /// Returns the teachers by group.
     std::span<const teacher_record> teachers() const noexcept { return teachers_; }
-    /// Steps that count.
+    /// Number of steps that count.
     std::int64_t lessons() const noexcept { return lessons_; }
-    /// Those of them in which somebody was heard.
+    /// Number of these steps that used a teacher.
     std::int64_t taught() const noexcept { return taught_; }
-    /// The first step that counts; 0: none does, as of the last.
+    /// First step that counts; 0 if none does.
     std::int64_t began() const noexcept { return began_; }
-    /// The last step that counts.
+    /// Last step that counts; 0 if none does.
     std::int64_t last() const noexcept { return last_; }
 
-    /// Among all.
+    /// Returns the index of a teacher among all. `likely` is its probable place in `teachers`.
     std::size_t place_of(int group, std::size_t likely) { return record_of(group, likely).place; }
 
     friend bool operator==(const taught_record&, const taught_record&) = default;

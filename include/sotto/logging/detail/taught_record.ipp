@@ -46,7 +46,7 @@ SOTTO_DECL bool taught_record::is_lesson(const taught_report& round) const noexc
     if (round.teachers > 0) return true;
     bool is_there = lessons_ > 0;
     for (const teacher_status& standing : round.standings) {
-        if (standing.why == left_out::no) return false;  // and yet not heard: without weight
+        if (standing.why == left_out::no) return false;  // usable, but without weight
         is_there |= standing.why != left_out::absent;
     }
     return is_there;

@@ -5,28 +5,28 @@
 
 namespace sotto::detail {
 
-/// A file that a callback could not write in the middle of training, which goes on without it.
+/// A failed write of a callback's file; training continues without it.
 struct write_failure {
-    std::int64_t step = 0;  // completed, over all epochs
-    std::string reason{};   // names the file, and what the system said
+    std::int64_t step = 0;  // steps completed, over all epochs
+    std::string reason{};   // file and the system's reason
 };
 
-/// Says so on standard error.
+/// Prints the failure on standard error.
 void complain_of_writing(const write_failure& failure);
 
-/// Tells of the first of several failures in a row: what is tried after every step would fill the
-/// screen otherwise.
+/// Reports only the first of several failures in a row: a write after every step would otherwise
+/// fill the screen.
 class complaint {
 public:
     explicit complaint(void (*tell)(const write_failure&)) noexcept : tell_(tell) {}
 
     void worked() noexcept { failing_ = false; }
     void failed(std::int64_t step, std::string reason);
-    /// Others took away what was written; told once.
+    /// Reports once that the written file was removed, renamed or shortened.
     void lost(std::int64_t step, std::string reason);
 
     bool is_failing() const noexcept { return failing_; }
-    /// Why the last that failed did; empty: none did.
+    /// Returns the reason of the last failure; empty if there is none.
     const std::string& last() const noexcept { return last_; }
     const std::string& lost() const noexcept { return lost_; }
 

@@ -10,7 +10,8 @@
 
 namespace sotto::detail {
 
-/// The mean over the examples of -sum t log p, with p = softmax(z) and targets t that sum to 1.
+/// Returns the mean over the examples of -sum t log p, with p = softmax(z) and targets t that sum
+/// to 1.
 ///   math    log(sum exp z) - sum t z, both relative to the largest logit, so that no exponential
 ///           overflows. wanted(row, label, top) is sum t (z - top)
 template <class Wanted>
@@ -28,7 +29,7 @@ double surprise(const char* where, std::span<const float> logits,
     return labels.empty() ? 0.0 : total / static_cast<double>(labels.size());
 }
 
-/// The same, and its gradient (p - t) / examples, where target(j, label) is t.
+/// Returns the same value and writes its gradient (p - t) / examples. target(j, label) is t.
 template <class Wanted, class Target>
 double surprise_gradient(const char* where, std::span<const float> logits,
                          std::span<const std::int32_t> labels, std::span<float> out, Wanted wanted,

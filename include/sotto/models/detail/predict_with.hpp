@@ -8,11 +8,11 @@
 
 namespace sotto::detail {
 
-/// What a model says as in an evaluation, with parameters and buffers of another one of its kind: a
-/// teacher, a member of an ensemble. A model whose predict takes no buffers lends its own place and
-/// has its own back afterwards.
+/// Returns a model's predictions with the parameters and buffers of another model of its kind, such
+/// as a teacher or an ensemble member. If the model's predict takes no buffers, the model's own
+/// buffers are replaced during the call and then restored.
 ///   shape   labels x outputs(), row-major; valid until the model's next call
-///   errors  whatever predict throws
+///   errors  as predict
 template <predictor Model>
 std::span<const float> predict_with(Model& model, std::span<const float> parameters,
                                     std::span<const float> buffers,

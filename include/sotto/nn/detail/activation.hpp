@@ -10,15 +10,16 @@
 
 namespace sotto::detail::nn {
 
-/// A function applied to every value alike. `Function` writes y from x and, with the derivative as
-/// a function of y, dx from y and dy, all spans of one length.
+/// A function applied to each value. `Function` writes y from x. Its derivative, as a function of
+/// y, writes dx from y and dy. All spans have the same length.
 ///   math    y = f(x);   dx = f'(x) dy
 ///   shape   out: as in
 template <class Function>
 class activation {
 public:
     activation() = default;
-    /// Of inputs of this shape; without `needs_in_gradient` nothing is sent back.
+    /// Creates the state for inputs of this shape. Without `needs_in_gradient`, backward returns
+    /// nothing.
     activation(sotto::nn::shape input, bool needs_in_gradient)
         : shape_(input), needs_in_gradient_(needs_in_gradient) {}
 

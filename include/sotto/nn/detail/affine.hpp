@@ -15,7 +15,7 @@
 
 namespace sotto::detail::nn {
 
-/// The product and the sum of a dense layer, with weights that are its parameters or made of them.
+/// The product and sum of a dense layer. Its weights are its parameters, or derived from them.
 ///   math    y = W x + b;   dW = dy x^T, db = dy summed over the batch, dx = W^T dy
 ///   shape   weight: outputs x inputs;  bias: outputs
 class affine {

@@ -22,7 +22,7 @@ namespace sotto::detail::nn {
 SOTTO_DECL void blas_memory::add_thread() {
     const std::unique_lock none_multiplies(multiplying_);
     if (++threads_ <= buffers_) return;
-    // The first free buffers are taken first: so many at once are so many different ones.
+    // Takes all existing buffers at the same time, so that the last call gets a new one.
     std::vector<void*> taken;
     taken.reserve(threads_);
     for (std::size_t i = 0; i < buffers_; ++i) taken.push_back(calls_.take());
@@ -59,7 +59,7 @@ SOTTO_DECL bool is_address_space_limited() {
     if (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) return true;
     std::error_code ignored;
     constexpr const char* mode = "/proc/sys/vm/overcommit_memory";
-    return sotto::detail::read_text(mode, ignored).starts_with('2');  // what is promised is limited
+    return sotto::detail::read_text(mode, ignored).starts_with('2');  // commits are limited
 }
 
 SOTTO_DECL bool has_address_space(std::size_t bytes) {

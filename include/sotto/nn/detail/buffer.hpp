@@ -9,7 +9,7 @@
 
 namespace sotto::detail::nn {
 
-/// An allocator of memory that begins on a cache line.
+/// An allocator of memory aligned to a cache line.
 template <class T>
 struct cache_aligned {
     using value_type = T;
@@ -24,22 +24,22 @@ struct cache_aligned {
     friend bool operator==(cache_aligned, cache_aligned) noexcept { return true; }
 };
 
-/// Scratch memory of a layer: grows to the largest batch seen and never shrinks, so that a smaller
-/// batch in between costs nothing. A copy has the same contents.
+/// Scratch memory of a layer. It grows to the largest batch so far and never shrinks, so a smaller
+/// batch costs nothing. A copy has the same contents.
 template <class T = float>
 class buffer {
 public:
-    /// The first `count` elements, after growing if need be; contents are kept.
+    /// Returns the first `count` elements and grows if necessary; contents are kept.
     std::span<T> take(std::int64_t count) {
         const auto n = static_cast<std::size_t>(count);
         if (n > values_.size()) {
-            values_.reserve(n);  // exactly: resize alone may take twice as much
+            values_.reserve(n);  // exact size: resize alone may allocate twice as much
             values_.resize(n);
         }
         return {values_.data(), n};
     }
 
-    /// The first `count` elements; requires an earlier take() of as many.
+    /// Returns the first `count` elements; requires an earlier take() of as many.
     std::span<const T> first(std::int64_t count) const noexcept {
         return {values_.data(), static_cast<std::size_t>(count)};
     }

@@ -98,8 +98,8 @@ SOTTO_DECL bool direct_convolution_back::fits(const sliding& s) noexcept {
 }
 
 SOTTO_DECL direct_convolution_back::direct_convolution_back(const sliding& s) : sliding_(s) {
-    // A pixel stride q + a is seen by the output q + (a + padding - i) / stride through the
-    // filter's row i, if that is a whole number.
+    // Let k = (a + padding - i) / stride. If k is a whole number, the output q + k reads the pixel
+    // stride q + a through filter row i.
     const std::int64_t before = (s.kernel - 1 - s.padding) / s.stride;
     const std::int64_t after = (s.stride - 1 + s.padding) / s.stride;
     height_ = s.input.height / s.stride;

@@ -8,14 +8,14 @@
 
 namespace sotto::detail::nn {
 
-/// The patches of an image that a convolution's filters see, as the columns of a matrix.
+/// The patches of an image that a convolution's filters read, as the columns of a matrix.
 ///   shape   length() rows, one for each (channel, row, column) inside the window; height x width
-///           columns, one for each place of the window
+///           columns, one for each window position
 ///   cost    one write (extract) or one read and one add (add) of the matrix, by whole rows of the
 ///           image
 struct im2col {
     sotto::nn::shape input;
-    std::int64_t height = 0;  // places of the window
+    std::int64_t height = 0;  // window positions
     std::int64_t width = 0;
     std::int64_t window = 1;
     std::int64_t stride = 1;
@@ -26,12 +26,12 @@ struct im2col {
 
     void extract(std::span<const float> image, std::span<float> columns) const;
 
-    /// The transpose of extract: every element goes back to the pixel it came from, sums where
-    /// patches overlap.
+    /// The transpose of extract: adds each element to the pixel it was read from, so overlapping
+    /// patches sum.
     void add(std::span<const float> columns, std::span<float> image) const;
 
 private:
-    // Of the places along one side, how many lie before the image and how many inside it.
+    // Numbers of positions before the image and inside it along one side.
     struct run {
         std::int64_t before, inside;
     };
@@ -41,11 +41,11 @@ private:
         return {plane + rows.before * width + places.before, width, 1};
     }
 
-    // Which places p have 0 <= p * stride + shift - padding < side.
+    // Returns the run of positions p with 0 <= p * stride + shift - padding < side.
     run within(std::int64_t shift, std::int64_t side, std::int64_t places) const noexcept;
 
-    // Calls see(pixel, rows, places) for each (channel, row, column) inside the window: which
-    // places of the window are inside the image there, and the pixel that the first of them sees.
+    // Calls see(pixel, rows, places) for each (channel, row, column) of the window: the window
+    // positions that are inside the image there, and the pixel of the first of them.
     void each_offset(auto&& see) const {
         for (std::int64_t c = 0; c < input.channels; ++c)
             for (std::int64_t i = 0; i < window; ++i) {

@@ -15,9 +15,9 @@
 
 namespace sotto::detail::nn {
 
-/// One layer of an lstm, on sequences side by side: all rows of position 0, one for each sequence,
-/// then all of position 1. A position's rows are then one matrix, the rows of all positions another
-/// one, and what a weight gets from all positions is one product.
+/// One layer of an lstm. Rows are grouped by position: all rows of position 0, one per sequence,
+/// then all of position 1. The rows of one position then form a matrix, and so do all rows
+/// together. The gradient of a weight over all positions is thus one product.
 class lstm_layer {
 public:
     lstm_layer(std::int64_t inputs, std::int64_t hidden, nn::start start,
@@ -26,15 +26,15 @@ public:
     std::int64_t inputs() const noexcept { return inputs_; }
     std::int64_t hidden() const noexcept { return hidden_; }
 
-    /// What forward returned for as many rows.
+    /// Returns the last output of forward, for the same number of rows.
     std::span<const float> out(std::int64_t rows) const noexcept;
 
-    /// From rows x inputs to rows x hidden; `batch` rows for each position.
+    /// Maps rows x inputs to rows x hidden, with `batch` rows for each position.
     std::span<const float> forward(std::span<const float> parameters, std::span<const float> in,
                                    std::int64_t batch);
 
-    /// `out_gradient` is also where each position's gradient is gathered. Writes rows x inputs to
-    /// `in_gradient` unless that is empty.
+    /// Also accumulates the gradient of each position's state in `out_gradient`. Writes
+    /// rows x inputs to `in_gradient` unless that is empty.
     void backward(std::span<const float> parameters, std::span<const float> in,
                   std::span<float> out_gradient, std::int64_t batch,
                   std::span<float> gates_gradient, std::span<float> in_gradient,
@@ -63,7 +63,7 @@ public:
         }
         on_ready(std::as_const(bias_));
 
-        // Every position but the first has the one before it as its state.
+        // Each position except the first has the previous position's output as its state.
         const std::int64_t later = rows - batch;
         const matrix<const float> after{part(gates_gradient, 4 * cells, gates * later), later,
                                         gates};
@@ -96,7 +96,7 @@ private:
     tensor input_weight_;
     tensor state_weight_;
     tensor bias_;
-    buffer<> gates_;     // after their functions
+    buffer<> gates_;     // after their activation functions
     buffer<> cell_;      // c
     buffer<> squashed_;  // tanh c
     buffer<> out_;       // h

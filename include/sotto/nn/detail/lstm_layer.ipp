@@ -16,7 +16,7 @@ SOTTO_DECL lstm_layer::lstm_layer(std::int64_t inputs, std::int64_t hidden, nn::
     input_weight_ = plan.add_weight(name + ".input", {gates, inputs}, start, inputs, gates);
     state_weight_ = plan.add_weight(name + ".state", {gates, hidden}, start, hidden, gates);
     bias_ = plan.add_bias(name, gates);
-    // Forget gates that are rather open let gradients through from the first step on.
+    // Open forget gates let gradients through from the first step on.
     plan.start_at(bias_, hidden, hidden, 1.0);
 }
 

@@ -14,18 +14,18 @@
 
 namespace sotto::detail::nn {
 
-/// The shortcut without parameters between stages of a residual network: more channels, fewer
+/// The parameter-free shortcut between stages of a residual network, to more channels and fewer
 /// pixels.
-///   math    y[c, p] = x[c, stride p] for the input's channels, 0 for those added
+///   math    y[c, p] = x[c, stride p] for the input's channels, 0 for the additional ones
 ///   shape   out: channels x ceil(height / stride) x ceil(width / stride)
-///   cost    one read of the pixels that stay and one write;  none where nothing changes: then the
-///           input itself is passed through
-///   errors  bind throws invalid_option: fewer channels than the input has, stride below 1
+///   cost    one read of the kept pixels and one write;  none if the shape does not change, in
+///           which case it returns the input itself
+///   errors  bind throws invalid_option: fewer channels than the input, stride below 1
 ///   source  He, Zhang, Ren, Sun 2016, Deep residual learning, arXiv:1512.03385, section 3.3,
 ///           option A
 struct option_a_shortcut {
     std::int64_t channels = 1;  // of the output, at least the input's
-    std::int64_t stride = 1;    // from one pixel that stays to the next
+    std::int64_t stride = 1;    // distance between kept pixels
 
     class state;
     state bind(sotto::nn::shape input, const sotto::nn::blueprint& plan) const;

@@ -7,9 +7,8 @@
 
 namespace sotto::detail::nn {
 
-// Rows of small images are 8 to 30 floats long: a call of memmove for each costs more than the
-// copy. Eight at a time through a local array are vector moves without a call and without a
-// question of overlap.
+// Rows of small images have 8 to 30 floats, for which a call of memmove costs more than the copy.
+// Eight floats through a local array are vector moves without a call or an overlap check.
 inline constexpr std::int64_t row_step = 8;
 using row_part = std::array<float, row_step>;
 
@@ -17,7 +16,7 @@ row_part load_part(const float* from) noexcept;
 
 void copy_row(const float* from, float* to, std::int64_t count) noexcept;
 
-/// to = function(a, b), element by element; `to` may be `a` or `b`.
+/// Computes to = function(a, b) element by element; `to` may be `a` or `b`.
 inline void map_row(const float* a, const float* b, float* to, std::int64_t count,
                     auto function) noexcept {
     std::int64_t i = 0;
@@ -30,14 +29,14 @@ inline void map_row(const float* a, const float* b, float* to, std::int64_t coun
     for (; i < count; ++i) to[i] = function(a[i], b[i]);
 }
 
-/// to += from
+/// Computes to += from.
 void add_row(const float* from, float* to, std::int64_t count) noexcept;
 
-/// From a x b rows of `count` floats to b x a rows.
+/// Transposes a x b rows of `count` floats to b x a rows.
 void swap_axes(const float* from, float* to, std::int64_t a, std::int64_t b,
                std::int64_t count) noexcept;
 
-/// Where a block of a larger matrix begins, and how far it is to the next row and column.
+/// A block of a larger matrix: its first element and the distances to the next row and column.
 template <class T>
 struct block_of {
     T* first;
@@ -45,8 +44,8 @@ struct block_of {
     std::int64_t next_column;
 };
 
-// Both blocks go by parts of eight columns from top to bottom: rows are so short that finding the
-// end of each would cost more than its copy (4.4 us against 1.7 us for 1,600 rows of 8).
+// Processes both blocks in parts of eight columns, top to bottom. Rows are short: a loop end for
+// each costs more than its copy (4.4 us instead of 1.7 us for 1,600 rows of 8).
 inline void each_part(auto from, auto to, std::int64_t rows, std::int64_t columns, auto&& part,
                       auto&& one) noexcept {
     std::int64_t x = 0;
@@ -60,15 +59,15 @@ inline void each_part(auto from, auto to, std::int64_t rows, std::int64_t column
                 to.first[y * to.next_row + x * to.next_column]);
 }
 
-/// to = from
+/// Computes to = from.
 void copy_block(block_of<const float> from, block_of<float> to, std::int64_t rows,
                 std::int64_t columns) noexcept;
 
-/// to += from
+/// Computes to += from.
 void add_block(block_of<const float> from, block_of<float> to, std::int64_t rows,
                std::int64_t columns) noexcept;
 
-/// The sum, in an order that depends on `count` alone.
+/// Returns the sum, in an order that depends only on `count`.
 float sum_row(const float* from, std::int64_t count) noexcept;
 
 }  // namespace sotto::detail::nn

@@ -45,7 +45,7 @@ SOTTO_DECL void add_block(block_of<const float> from, block_of<float> to, std::i
 }
 
 SOTTO_DECL float sum_row(const float* from, std::int64_t count) noexcept {
-    row_part sums{};  // eight sums: one alone would wait 4 cycles for every add
+    row_part sums{};  // eight sums: a single one waits 4 cycles for each addition
     std::int64_t i = 0;
     for (; i + row_step <= count; i += row_step) {
         const row_part part = load_part(from + i);

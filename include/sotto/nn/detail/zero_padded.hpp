@@ -7,13 +7,13 @@
 
 namespace sotto::detail::nn {
 
-/// An image with a border of zeros, so that a window may slide over its edges. With a stride, every
-/// stride-th row and column make a plane of their own: what neighbouring windows see at one offset
-/// then lies side by side.
+/// An image with a border of zeros, so that a window may extend over its edges. With a stride,
+/// every stride-th row and column form a plane of their own. The values that neighbouring windows
+/// read at one offset are then contiguous.
 ///   shape   image.channels x stride x stride planes of height x width: the pixel at (y, x) of the
 ///           bordered image is in plane (y % stride, x % stride), at (y / stride, x / stride)
-///   cost    one read of the image and one write. The border is never written: it stays as zero as
-///           the memory was
+///   cost    one read of the image and one write. The border is never written, so the memory must
+///           be zero there
 struct zero_padded {
     sotto::nn::shape image;
     std::int64_t stride = 1;
@@ -23,10 +23,10 @@ struct zero_padded {
 
     std::int64_t size() const noexcept { return image.channels * stride * stride * height * width; }
 
-    /// Nothing to do: the image has this form already.
+    /// True if the image already has this form.
     bool is_the_image() const noexcept;
 
-    /// Where the pixel (y, x) of the bordered image lies in a channel.
+    /// Returns the offset of pixel (y, x) of the bordered image in a channel.
     std::int64_t place(std::int64_t y, std::int64_t x) const noexcept;
 
     void copy(std::span<const float> from, std::span<float> to) const;

@@ -12,9 +12,10 @@
 
 namespace sotto::detail::topologies {
 
-/// After how many rounds what rank 0 has at the beginning of a period is first at each rank and
-/// place of the period, or, backwards, how many rounds before the beginning of one a rank must have
-/// something for rank 0 to have it then; -1: never.
+/// Table of rounds by rank and place in the period. Forwards: the number of rounds until a value
+/// that rank 0 holds at the start of a period first reaches that entry. Backwards: the number of
+/// rounds before the start of a period at which a rank must hold a value for it to reach rank 0.
+/// -1: never.
 template <class State>
 class spread {
 public:
@@ -36,15 +37,16 @@ public:
         }
     }
 
-    /// The first rank that is never reached when a period begins; -1: there is none.
+    /// Returns the first rank that is never reached at the start of a period, or -1 if there is
+    /// none.
     int missed() {
         for (int rank = 0; rank < size_; ++rank)
             if (at(rank, 0) < 0) return rank;
         return -1;
     }
 
-    /// The greatest number that divides those of rounds after which a rank's own values come back
-    /// to it at the same place of the period.
+    /// Returns the greatest common divisor of all cycle lengths: the numbers of rounds after which
+    /// a rank's values return to it at the same place in the period.
     std::int64_t rhythm() {
         std::int64_t found = 0;
         std::vector<int> here;
@@ -64,7 +66,7 @@ private:
         return rounds_[static_cast<std::size_t>(rank * period_ + round % period_)];
     }
 
-    /// Calls for whatever counts for something, own values among it: see(from, to).
+    /// Calls see(from, to) for each nonzero entry of the matrix, the ranks' own weights included.
     void each_link(std::int64_t round, const std::vector<int>& of, auto see) {
         const std::int64_t place = round % period_;
         const sotto::topologies::mixing_matrix& w =
@@ -82,14 +84,15 @@ private:
     std::vector<std::int64_t> rounds_;  // by rank, then place
 };
 
-/// Refuses a topology whose rounds never bring all ranks together, however many there are. One that
-/// is drawn anew is not looked at: any of its matrices may leave ranks apart that others join. The
-/// name is for errors.
-///   math    that the product of a period's matrices is irreducible and has no eigenvalue but 1 of
-///           magnitude 1: what each rank has comes to every other, and not to and fro in a rhythm
+/// Rejects a topology whose rounds never bring all ranks to one mean. A topology that draws each
+/// round at random (period 0) is not checked: one of its matrices alone may leave ranks apart.
+/// `name` appears in errors.
+///   math    the product of a period's matrices must be irreducible, with 1 as its only eigenvalue
+///           of magnitude 1. The value of each rank then reaches every other, and values do not
+///           oscillate
 ///   cost    O(period (ranks + links))
-///   errors  invalid_option: ranks that never hear of each other, naming the first; ranks that
-///           change places for ever, since they keep nothing of their own values
+///   errors  invalid_option: ranks that never exchange values, naming the first; ranks that swap
+///           values without end, because their own weights are 0
 template <class State>
 void require_connected(State& state, const std::string& name = {}) {
     const int size = state.matrix(0).size();

@@ -4,13 +4,13 @@
 
 namespace sotto::detail::topologies {
 
-/// With which of its links a rank begins a round, where some may be lost: told to its neighbours.
+/// The live links of a rank at the start of a round. Each rank sends this to its neighbours.
 struct live_links {
-    int count = 0;      // links that are there
-    double lost = 0.0;  // what the others weighed
+    int count = 0;      // number of live links
+    double lost = 0.0;  // sum of the weights of the lost links
 };
 
-/// `is_there(rank)`: whether the link to it is.
+/// `is_there(rank)`: true if the link to that rank is live.
 template <class Predicate>
 live_links live_links_of(const sotto::topologies::mixing_matrix& whole, int rank,
                          Predicate is_there) {
@@ -23,16 +23,16 @@ live_links live_links_of(const sotto::topologies::mixing_matrix& whole, int rank
     return found;
 }
 
-/// Whether all links of a rank weigh what by_degree gives them.
+/// True if all links of a rank have the weights of by_degree.
 bool is_by_degree(const sotto::topologies::mixing_matrix& whole, int rank) noexcept;
 
-/// What a link of a symmetric matrix weighs in the graph of those that are there. Both its ranks
-/// find the same, whatever others know: the matrix stays symmetric, its rows add up to 1, and no
-/// rank's own weight is below 0.
-///   math    of c links that are there, weights that are by degree become 1 / (1 + max(c_a, c_b)).
-///           Others grow by min(f_a, f_b), with f = 1 / (1 - lost): a row of which nothing is lost
-///           grows by nothing, and one in which all that is there grows alike adds up to 1 again.
-///           Where nothing is lost at either end it is the matrix's own weight
+/// Returns the weight of a link of a symmetric matrix in the graph of live links. Both of its ranks
+/// compute the same weight without further messages. The matrix stays symmetric, its rows add up to
+/// 1, and no rank's own weight falls below 0.
+///   math    with c live links, weights by degree become 1 / (1 + max(c_a, c_b)). Other weights
+///           grow by the factor min(f_a, f_b), with f = 1 / (1 - lost). A row without lost links
+///           does not grow. A row whose live links all grow by its own f adds up to 1 again. If
+///           neither end has lost a link, this is the matrix's own weight
 ///   cost    O(degree of a + degree of b)
 ///   source  Xiao, Boyd, Kim 2007, Distributed average consensus with least-mean-square deviation
 double live_weight(const sotto::topologies::mixing_matrix& whole, int a, int b,

@@ -11,39 +11,39 @@
 
 namespace sotto::detail::topologies {
 
-/// What of one rank another mixes in.
+/// One link of a mixing graph: rank `to` mixes in the value of rank `from`.
 struct mixing_link {
     int from = 0, to = 0;  // ranks
-    double weight = 0.0;   // what of `from` counts at `to`
+    double weight = 0.0;   // weight of `from`'s value at `to`
 
     friend bool operator==(const mixing_link&, const mixing_link&) = default;
 };
 
-/// Who mixes with whom, for people and logs: the mean of a topology's matrices over its period, or
-/// over `rounds_seen_max` rounds where each is drawn anew.
+/// The mixing graph of a run, for logs and reports: the mean of a topology's matrices over its
+/// period, or over `rounds_seen_max` rounds if each is drawn at random.
 struct mixing_graph {
-    static constexpr std::int64_t rounds_seen_max = 64;  // of a topology that is drawn anew
-    static constexpr std::size_t links_max = 1 << 14;    // for which `links` are listed
+    static constexpr std::int64_t rounds_seen_max = 64;  // if each round is drawn at random
+    static constexpr std::size_t links_max = 1 << 14;    // most links that `links` lists
 
-    int ranks = 1;            // that mix
-    std::int64_t period = 1;  // 0: each round is drawn anew
-    /// A round leaves at most this of differences; of matrices that take turns the geometric mean
-    /// over their period. Not a number where that is not known.
+    int ranks = 1;            // number of ranks that mix
+    std::int64_t period = 1;  // rounds; 0: each round is drawn at random
+    /// Bound on the factor by which a round shrinks differences between ranks. The geometric mean
+    /// over the period if several matrices take turns. NaN if unknown.
     double second_singular_value = std::numeric_limits<double>::quiet_NaN();
-    /// A round leaves at most 1 - p of the square of the distance to the mean: 1 less the square of
-    /// that; in expectation where rounds are drawn anew. Not a number where that is not known.
+    /// A round leaves at most 1 - p of the squared distance to the mean: p is 1 minus the squared
+    /// contraction. An expectation if rounds are drawn at random. NaN if unknown.
     double p = std::numeric_limits<double>::quiet_NaN();
-    std::string topology{};  // its name; empty: not known
-    int degree = 0;          // the most links out of a rank, or into one, in a round
-    /// What the rank with most links sends in a round, where messages are as long in all; 0: not
-    /// known.
+    std::string topology{};  // its name; empty: unknown
+    int degree = 0;          // most links out of a rank, or into one, in a round
+    /// Bytes that the rank with the most links sends in a round, if all messages have the same
+    /// length. 0: unknown.
     std::int64_t bytes_a_round = 0;
-    bool ranks_may_go = false;         // all of this is of the ranks that were there at first
-    std::int64_t link_count = 0;       // in all, each way by itself
-    std::vector<mixing_link> links{};  // by `to`, then `from`; none where there are over links_max
+    bool ranks_may_go = false;         // true: ranks may leave; these are the initial ones
+    std::int64_t link_count = 0;       // total; each direction counts as one
+    std::vector<mixing_link> links{};  // by `to`, then `from`; empty if more than links_max
 };
 
-/// The graph of a topology: `matrix(round)` is its matrix, valid until the next call.
+/// Returns the graph of a topology. `matrix(round)` returns its matrix, valid until the next call.
 ///   cost    O(ranks + links) for each round of the period
 template <class Matrix>
 mixing_graph graph_of(int ranks, std::int64_t period, double second_singular_value,

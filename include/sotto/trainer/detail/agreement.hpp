@@ -13,7 +13,7 @@
 
 namespace sotto::detail {
 
-/// What ranks compare of a text before they send any of it.
+/// Size and digest of a text, for ranks to compare before they send the text.
 struct text_card {
     std::uint64_t size = 0;
     checkpoint::digest digest{};
@@ -23,20 +23,20 @@ struct text_card {
     friend bool operator==(const text_card&, const text_card&) = default;
 };
 
-/// The cards of all ranks' texts. Every rank calls it with the same number.
+/// Returns the cards of all ranks' texts. Every rank calls it with the same number.
 std::vector<text_card> cards_of(transport_ref through, std::string_view text, std::uint64_t number);
 
 bool all_equal(std::span<const text_card> cards) noexcept;
 
-/// Where the texts of all ranks depart from that of rank 0, as `difference` reports it. They are
-/// equal up to `begin`, and differ within so many bytes.
+/// Returns where the ranks' texts differ from that of rank 0, as `difference` reports it. They must
+/// be equal up to `begin`, and differ within the next `bytes` bytes.
 std::string difference_within(transport_ref through, std::string_view text, std::size_t begin,
                               std::size_t bytes);
 
 /// Throws mismatch, the same on every rank, unless every rank passes the same text: lines of "name
 /// = value".
 ///   cost    24 bytes from each rank. If texts differ, 24 for each piece of 512 KiB up to the first
-///           that differs, and that piece
+///           that differs, plus that piece
 ///   errors  mismatch: a text that differs, or is longer than 16 MiB
 void require_agreement(transport_ref through, const std::string& text);
 

@@ -27,7 +27,7 @@ SOTTO_DECL std::vector<text_card> cards_of(transport_ref through, std::string_vi
 
 SOTTO_DECL std::string difference_within(transport_ref through, std::string_view text,
                                          std::size_t begin, std::size_t bytes) {
-    // From the start of a line to the end of another one, unless these are far.
+    // Extends the part to whole lines, up to line_max bytes on each side.
     constexpr std::size_t line_max = 4096;
     const std::size_t line = begin == 0 ? text.npos : text.rfind('\n', begin - 1);
     const std::size_t start = line != text.npos && begin - line <= line_max ? line + 1 : begin;
@@ -52,7 +52,7 @@ SOTTO_DECL void require_agreement(transport_ref through, const std::string& text
     const auto cards = detail::cards_of(through, text, 0);
     const auto longest = std::ranges::max_element(cards, {}, &detail::text_card::size);
     if (longest->size > size_max) {
-        through.agree(true);  // as below
+        through.agree(true);  // see the end of this function
         throw mismatch("the configuration of rank " + std::to_string(longest - cards.begin()) +
                        " has " + std::to_string(longest->size) + " bytes; at most " +
                        std::to_string(size_max) + " are possible");

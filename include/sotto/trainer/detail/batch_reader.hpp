@@ -9,11 +9,11 @@
 
 namespace sotto::detail {
 
-/// A rank's batches of an epoch, one after another; the next one, too, where it is asked for.
+/// Reads a rank's batches of an epoch one after another, and on request the next one ahead.
 template <class Batch>
 class batch_reader {
 public:
-    /// What was read ahead is of no use any more.
+    /// Discards the batch that was read ahead.
     void begin() noexcept { is_ahead_ = false; }
 
     template <class Data>
@@ -26,7 +26,7 @@ public:
         return batch_;
     }
 
-    /// That of the round after it; null where this rank has no examples then.
+    /// Reads the batch of the next round; returns null if this rank has no examples then.
     template <class Data>
     const Batch* read_ahead(const Data& data, const data::sampler& sampler, std::int64_t round,
                             const random_stream& looks) {
@@ -38,7 +38,7 @@ public:
 
 private:
     Batch batch_, next_;
-    bool is_ahead_ = false;  // next_ is what the next round needs
+    bool is_ahead_ = false;  // true: next_ is the next round's batch
 };
 
 }  // namespace sotto::detail

@@ -18,36 +18,36 @@
 
 namespace sotto::detail {
 
-/// A model that says how far off it is itself:
-///   loss(parameters, batch) -> double   the mean loss of a batch
+/// A model with its own loss:
+/// loss(parameters, batch) -> double the mean loss of a batch
 template <class M>
 concept tells_loss = requires(M& model, std::span<const float> parameters,
                               const typename M::batch_type& batch) {
     { model.loss(parameters, batch) } -> std::convertible_to<double>;
 };
 
-/// A model that can say how good it is: by its logits, by its loss, or by both.
+/// A model with a measurable quality: from its logits, its loss, or both.
 template <class M>
 concept measurable = predictor<M> || tells_loss<M>;
 
-/// A predictor that shows which loss it learns by: `loss()`.
+/// A predictor with a public training loss: `loss()`.
 template <class M>
 concept shows_loss = requires(const M& model, std::span<const float> logits,
                               std::span<const std::int32_t> labels) {
     { model.loss().value(logits, labels) } -> std::convertible_to<double>;
 };
 
-/// Measures a model on a data set, in batches whose memory is kept. The loss is what the model says
-/// it is, `loss(parameters, batch)`; else the value of the loss that it learns by, `loss()`, on its
-/// logits; else their cross-entropy. Without labels, accuracy is NaN.
+/// Measures a model on a data set in batches, in reused memory. The loss is
+/// `loss(parameters, batch)` of the model. Without it, the loss is that of the model's `loss()` on
+/// its logits, or else their cross-entropy. Without labels, accuracy is NaN.
 template <class Model>
 class evaluator {
 public:
-    /// Reads so many examples at a time.
+    /// Reads `batch_size` examples at a time.
     evaluator(std::int64_t batch_size, transport_ref through)
         : batch_size_(batch_size), everybodys_(static_cast<std::size_t>(through.size())) {}
 
-    /// Ranks share the examples out and add up what they found, in the order of the ranks.
+    /// Ranks divide the examples, and add their results in rank order.
     template <class Data>
     evaluation shared(Model& model, std::span<const float> parameters, const Data& data,
                       transport_ref through) {
@@ -61,7 +61,7 @@ public:
         return all.mean();
     }
 
-    /// Every rank measures its own model on all of them, and they tell each other.
+    /// Every rank measures its own model on all examples, and the ranks exchange their results.
     template <class Data>
     own_evaluations own(Model& model, std::span<const float> parameters, const Data& data,
                         transport_ref through) {
@@ -72,7 +72,7 @@ public:
                 over_all([](const evaluation& e) { return e.accuracy; })};
     }
 
-    /// This rank measures all of them.
+    /// This rank measures all examples.
     template <class Data>
     evaluation alone(Model& model, std::span<const float> parameters, const Data& data) {
         return measure(model, parameters, data, 0, data.size()).mean();
@@ -83,7 +83,7 @@ private:
         double loss = 0.0;
         std::int64_t correct = 0;
         std::int64_t examples = 0;
-        std::int64_t labels = 0;  // a sequence has more than one
+        std::int64_t labels = 0;  // a sequence has several
 
         void add(const sums& other) noexcept {
             loss += other.loss;
@@ -99,7 +99,7 @@ private:
         }
     };
 
-    /// A NaN is the most that there is.
+    /// A NaN counts as the maximum.
     over_ranks over_all(auto&& of) const {
         over_ranks all{std::numeric_limits<double>::infinity(), 0.0,
                        -std::numeric_limits<double>::infinity()};

@@ -14,27 +14,27 @@
 
 namespace sotto::detail {
 
-/// An argument of `fit` after the length, without its type. A function is null if the argument has
-/// no such member.
+/// An argument of `fit` after the length, with its type erased. A function is null if the argument
+/// has no such member.
 struct fit_argument {
-    void* to;  // the argument
+    void* to;  // argument
     void (*begin)(void* to, const run_info&) = nullptr;
     void (*step)(void* to, const step_report&) = nullptr;
     fit_control (*epoch)(void* to, const epoch_report&) = nullptr;
     void (*checkpoint)(void* to, const checkpoint_report&) = nullptr;
     void (*end)(void* to, const fit_report&) = nullptr;
-    std::string (*incomplete)(void* to) = nullptr;  // why its output is; empty: it is complete
+    std::string (*incomplete)(void* to) = nullptr;  // reason; empty: output is complete
 
-    const checkpoints* saves = nullptr;  // the argument, if it is one
+    const checkpoints* saves = nullptr;  // argument, if it is a checkpoints
 
     // Of evaluate_on
     evaluation (*evaluate)(void* trainer, void* to) = nullptr;
     bool evaluates_own = false;
-    std::int64_t every = 0;  // epochs
+    std::int64_t every = 0;  // epochs between evaluations
     std::int64_t examples = 0;
 };
 
-/// The argument that `to` points to.
+/// Returns the argument that `to` points to.
 template <class C>
 C& argument_at(void* to) noexcept {
     if constexpr (std::is_function_v<C>)
@@ -80,7 +80,7 @@ fit_control tell_epoch(C& c, const epoch_report& report) {
         return answer([&] { return c(report); });
 }
 
-/// `evaluate`: how a trainer evaluates on the argument; null except for evaluate_on.
+/// `evaluate`: evaluates a trainer on the argument; null except for evaluate_on.
 template <class C>
 fit_argument fit_argument_of(C& argument, evaluation (*evaluate)(void* trainer, void* to)) {
     fit_argument made{.to = place_of(argument), .evaluate = evaluate};

@@ -21,34 +21,36 @@
 
 namespace sotto::detail {
 
-/// What a call of `fit` does with a trainer's model, strategy and data, without their types.
+/// The actions of `fit` on a trainer's model, strategy and data, with their types erased.
 class fit_driver {
 public:
-    /// Before the first round.
+    /// Called before the first round.
     virtual void prepare() = 0;
     virtual fit_start begin() = 0;
-    /// For on_begin: what the strategy and its transport say; fit_loop fills in the rest.
+    /// Returns the fields of on_begin from the strategy and its transport; fit_loop fills in the
+    /// rest.
     virtual run_info info() = 0;
     virtual epoch_agreement begin_epoch(const epoch_plan& plan) = 0;
-    /// The next round of an epoch that has so many, at this place in the run, in epochs.
+    /// Does the next round of an epoch of `rounds` rounds. `epoch` is the position in the run, in
+    /// epochs.
     virtual round_report round(std::int64_t rounds, double epoch) = 0;
-    /// After the last round: what it cost.
+    /// Called after the last round; returns its costs.
     virtual round_report finish() = 0;
-    /// What the ranks that train one model have learnt in this epoch.
+    /// Returns the loss of this epoch over the ranks that train one model.
     virtual learnt_so_far in_epoch(const learnt_so_far& mine, std::int64_t step) = 0;
     virtual std::optional<server_report> report_of_server() = 0;
-    /// The ranks that were lost so far.
+    /// Returns the ranks lost so far.
     virtual std::vector<rank_loss> losses() = 0;
 
 protected:
     ~fit_driver() = default;
 };
 
-/// What a call of `fit` was given, and by which trainer.
+/// Arguments of a call of `fit`, and the trainer that received them.
 struct fit_terms {
-    void* trainer;            // for fit_argument::evaluate
-    transport_ref all_ranks;  // of the trainer's transport
-    transport_ref together;   // those that train one model
+    void* trainer;            // argument of fit_argument::evaluate
+    transport_ref all_ranks;  // all ranks of the trainer's transport
+    transport_ref together;   // ranks that train one model
     training_length length;
     data_source source;
     std::int64_t batch_size;

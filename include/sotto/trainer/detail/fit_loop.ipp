@@ -29,7 +29,7 @@ public:
     fit_report run() {
         begin();
         while (!is_over() && do_epoch()) {}
-        // A resumed call that has nothing left to do still evaluates.
+        // A resumed call with nothing left to do still evaluates.
         if (resumed_ && whole_.steps == 0 && !whole_.evaluated) evaluate_at_the_end();
         keeper_.end_fit();
         whole_.step = at_.step;
@@ -69,8 +69,8 @@ private:
             if (a.begin) a.begin(a.to, info);
     }
 
-    /// An epoch that an earlier call left in the middle goes on only over the same data: ranks that
-    /// learn in step all resume it, or none does.
+    /// True if an incomplete epoch of an earlier call continues: only over the same data. Ranks
+    /// that learn in step all continue it, or none does.
     bool goes_on_with_data() {
         bool goes_on = true;
         if (at_.round > 0) {
@@ -102,7 +102,7 @@ private:
         return info;
     }
 
-    /// Does one epoch, or the rest of one. Returns whether another may follow.
+    /// Does one epoch, or the rest of one. Returns true if another may follow.
     bool do_epoch() {
         sampler_.begin_epoch(at_.epoch);
         terms_.all_ranks.at({.round = at_.step, .phase = "beginning an epoch"});
@@ -128,7 +128,7 @@ private:
         return true;
     }
 
-    /// Returns whether the epoch is complete.
+    /// Returns true if the epoch is complete.
     bool do_rounds(std::int64_t rounds, round_report& total) {
         while (true) {
             const double done = static_cast<double>(at_.round) / static_cast<double>(rounds);
@@ -173,7 +173,8 @@ private:
         save(complete ? std::optional(at_.epoch) : std::nullopt, last);
     }
 
-    /// The last epoch turned out to be the last only after its report, or there was none.
+    /// Needed if the last epoch was known to be the last only after its report, or if there was no
+    /// epoch.
     void evaluate_at_the_end() {
         for (const fit_argument& a : arguments_)
             if (a.evaluate && (whole_.epochs == 0 || at_.epoch % a.every != 0))

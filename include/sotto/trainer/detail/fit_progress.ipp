@@ -40,7 +40,7 @@ SOTTO_DECL std::int64_t fit_progress::pass(std::int64_t done, std::int64_t round
                                            const training_length& length, std::int64_t& epoch,
                                            std::int64_t& round) noexcept {
     std::int64_t skipped = skip(done, rounds_an_epoch, length, epoch, round);
-    if (round > 0)  // others had fewer batches
+    if (round > 0)  // other ranks had fewer batches
         skipped += skip(rounds_an_epoch - round, rounds_an_epoch, length, epoch, round);
     passed = true;
     return skipped;

@@ -9,9 +9,9 @@
 
 namespace sotto::detail {
 
-/// What ranks that learn in step must ask of `fit` alike, as lines of "name = value": otherwise one
-/// would train, or evaluate, while another is done and waits in vain. Callbacks are each rank's
-/// own.
+/// Returns the arguments of `fit` that must agree on ranks that learn in step, as lines of "name =
+/// value". Otherwise one rank would train or evaluate while another one is done, and wait forever.
+/// Callbacks may differ.
 ///   errors  invalid_option: evaluate_on::every is below 1
 std::string fit_request(std::int64_t examples, bool own_data, const training_length& length,
                         std::span<const fit_argument> arguments);

@@ -17,11 +17,10 @@
 
 namespace sotto::detail {
 
-/// What all ranks have learnt, of which each has a part: the one model that they have together, how
-/// good it is, and the mean loss on the way to it. Ranks that learn in step do all of it together;
-/// of another strategy each is by itself.
-///   math    where ranks' parameters differ, of their mean: sum of w_i x_i over sum of w_i, with
-///           the weights that the strategy gives them. Of models' buffers it is the plain mean
+/// The common model of all ranks, its evaluation, and its mean training loss. Ranks that learn in
+/// step do all of it together; with another strategy each rank works alone.
+///   math    if ranks' parameters differ, their mean: sum of w_i x_i over sum of w_i, with the
+///           weights of the strategy. For models' buffers the plain mean
 template <class Model, class Strategy, class State>
 class global_evaluator {
     using buffers_type = model_buffers<Model>;
@@ -29,7 +28,7 @@ class global_evaluator {
     static constexpr bool in_step = conducting::in_step<Strategy>;
 
 public:
-    /// All but the batch size stay the caller's.
+    /// Copies only the batch size; the rest must outlive it.
     global_evaluator(Model& model, State& state, std::span<const float> parameters,
                      buffers_type& buffers, std::int64_t batch_size, transport_ref through)
         : model_(model),
@@ -41,8 +40,8 @@ public:
           mean_(through, conducting::weighs_itself<State>),
           learnt_of_ranks_(static_cast<std::size_t>(through.size())) {}
 
-    /// Calls use(parameters) for the model that all have together, whose buffers this rank's then
-    /// has; where ranks do not learn in step, for its own.
+    /// Calls use(parameters) for the common model; this rank's model then has the common buffers.
+    /// If ranks do not learn in step, for this rank's own model.
     auto as_one(auto&& use) {
         if constexpr (in_step) {
             const std::uint64_t number = evaluations_++;
@@ -53,7 +52,7 @@ public:
         }
     }
 
-    /// How good the model is that all have together.
+    /// Evaluates the common model.
     template <class Data>
     evaluation evaluate(const Data& data) {
         if constexpr (in_step)
@@ -62,7 +61,7 @@ public:
             return evaluate_local(data);
     }
 
-    /// The same of the mean, also of ranks that do not learn in step: all of them are there.
+    /// Evaluates the mean, even if ranks do not learn in step: all of them must call it.
     template <class Data>
     evaluation evaluate_mean(const Data& data) {
         const std::uint64_t number = evaluations_++;
@@ -70,23 +69,23 @@ public:
             number, [&] { return evaluator_.shared(model_, mean(number), data, transport_); });
     }
 
-    /// Of all ranks' parameters; valid until the next call.
+    /// Returns the mean of all ranks' parameters; valid until the next call.
     std::span<const float> mean() { return mean(evaluations_++); }
 
-    /// How good each rank's own is, where ranks learn in step.
+    /// Evaluates each rank's own model, if ranks learn in step.
     template <class Data>
     own_evaluations evaluate_each(const Data& data) {
         return evaluator_.own(model_, parameters_, data, transport_);
     }
 
-    /// How good this rank's own is. No other has part in it.
+    /// Evaluates this rank's own model. Other ranks are not involved.
     template <class Data>
     evaluation evaluate_local(const Data& data) {
         buffers_.require_of_training(!state_.share().empty());
         return evaluator_.alone(model_, parameters_, data);
     }
 
-    /// What was learnt in an epoch, up to this step, by everybody.
+    /// Returns the training loss of all ranks in an epoch, up to this step.
     learnt_so_far in_epoch(const learnt_so_far& mine, std::int64_t step) {
         if constexpr (!in_step) return mine;
         collectives::all_gather_values(transport_, mine, std::span(learnt_of_ranks_),

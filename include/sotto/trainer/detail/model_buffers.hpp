@@ -15,8 +15,8 @@
 
 namespace sotto::detail {
 
-/// What a model has besides parameters, as the trainer handles it: a failed round leaves no trace
-/// in it, and an evaluation sees the mean over all ranks. Models without buffers cost nothing.
+/// Handles a model's buffers, its state besides parameters. A failed round leaves them unchanged,
+/// and an evaluation uses their mean over all ranks. Models without buffers cost nothing.
 template <class Model>
 class model_buffers {
 public:
@@ -28,13 +28,13 @@ public:
         }
     }
 
-    /// This rank's own.
+    /// Returns this rank's buffers.
     std::span<float> own() noexcept {
         if constexpr (with_buffers<Model>) return model_.buffers();
         return {};
     }
 
-    /// Does a round. Whatever the model kept of it goes if it throws.
+    /// Runs a round. If it throws, restores the buffers.
     auto guard(auto&& round) {
         if constexpr (with_buffers<Model>) {
             keep();
@@ -49,8 +49,8 @@ public:
         }
     }
 
-    /// Calls `measure` while the model's buffers are the mean over all ranks, and then gives the
-    /// model its own back. Every rank calls it with the same number.
+    /// Calls `measure` with the mean of all ranks' buffers in the model, and then restores this
+    /// rank's. Every rank calls it with the same number.
     auto with_mean(std::uint64_t number, auto&& measure) {
         if constexpr (with_buffers<Model>) {
             if (!sum_ || through_.size() == 1) return measure();
@@ -66,8 +66,8 @@ public:
         }
     }
 
-    /// For an evaluation by this rank alone, which sees its own.
-    ///   errors  invalid_option: it has none, as it does not train
+    /// For an evaluation by this rank alone, with its own buffers.
+    ///   errors  invalid_option: it has none, because it does not train
     void require_of_training(bool trains) const {
         if constexpr (with_buffers<Model>)
             if (!trains && !model_.buffers().empty())
@@ -88,7 +88,7 @@ private:
     Model& model_;
     transport_ref through_;
     std::vector<float> kept_;
-    std::optional<collectives::all_reduce> sum_;  // where there are buffers
+    std::optional<collectives::all_reduce> sum_;  // if there are buffers
 };
 
 }  // namespace sotto::detail

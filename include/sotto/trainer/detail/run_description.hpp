@@ -12,8 +12,8 @@
 
 namespace sotto::detail {
 
-/// All that ranks which train together have in common, as text: they compare it, and logs begin
-/// with it.
+/// Returns the text of everything that ranks of one training have in common. Ranks compare it, and
+/// logs begin with it.
 template <class Strategy, class Model>
 std::string describe_run(const training_options& options, const Strategy& strategy,
                          const Model& model) {
@@ -28,7 +28,7 @@ std::string describe_run(const training_options& options, const Strategy& strate
     return text.text();
 }
 
-/// Calls use(name, value) for each option of a description. Tensors are left out.
+/// Calls use(name, value) for each option of a description, except tensors.
 template <class Use>
 void for_each_option(std::string_view description, Use use) {
     while (!description.empty()) {

@@ -7,8 +7,8 @@
 
 namespace sotto::detail {
 
-/// What is known of a run by its strategy and transport alone. `together`: the ranks that train one
-/// model.
+/// Returns the properties of a run that strategy and transport determine. `together`: the ranks
+/// that train one model.
 template <class State>
 run_info info_of(State& state, transport_ref through, transport_ref together) {
     return {.rank = through.rank(),

@@ -11,8 +11,8 @@
 
 namespace sotto::detail {
 
-/// Refuses a model whose tensors no file could name, before it is trained: saving it in the end
-/// would fail. Returns the model.
+/// Throws, before training, if no file could name the model's tensors: saving at the end would
+/// fail. Returns the model.
 ///   cost    the names are sorted once
 ///   errors  invalid_option: a name that is not UTF-8, or that a parameter and a buffer share
 template <class Model>

@@ -9,20 +9,19 @@
 
 namespace sotto::detail {
 
-/// A collective that a transport carries out by itself. It never blocks, and touches memory of the
-/// caller's within `start` and `advance` alone: so whoever leaves by an exception may take it
-/// along.
+/// A collective that a transport runs itself. It never blocks and accesses the caller's memory only
+/// within `start` and `advance`, so an exception may free that memory.
 ///   advance()    as of an operation
-///   complete()   whether it is, or was never started
+///   complete()   true if it is complete, or was never started
 template <class N>
 concept is_native_collective = requires(N& n, const N& fixed) {
     { n.advance() } -> std::same_as<bool>;
     { fixed.complete() } -> std::same_as<bool>;
 };
 
-/// A transport that has collectives of its own for what takes no sum. Each returns a pointer, which
-/// is null on all ranks if this one had better travel as messages, and is given back by `release`.
-/// All ranks ask for the same ones in the same order.
+/// A transport with its own collectives for operations without sums. Each function returns a
+/// pointer, which is null on all ranks if messages are better. The caller gives it back by
+/// `release`. All ranks request the same collectives in the same order.
 ///   native_barrier()->start()
 ///   native_broadcast(bytes_max, root)->start(values)
 ///   native_all_gather(bytes_max)->start(own), then block_of(rank)
@@ -42,35 +41,35 @@ concept native_transport = transport<T> &&
     t.release(t.native_all_gather(bytes_max));
 };
 
-/// A collective of some transport, or none, for as long as an operation wants it. If it goes while
-/// the collective is under way (an exception passes), the rank withdraws.
+/// Borrows a collective of a transport, or none, while an operation needs it. If it is destroyed
+/// while the collective is in flight (an exception unwinds), the rank withdraws.
 class native_collective {
 public:
-    /// None.
+    /// Holds none.
     native_collective() = default;
-    /// What a transport lends, to which it is given back; null: none.
+    /// Borrows a collective that a transport lends, and gives it back later; null: none.
     template <class Transport, class Native>
     native_collective(Transport& over, Native* lent)
         : over_(&over), lent_(lent), calls_(lent ? &calls_of<Transport, Native> : nullptr) {}
-    /// Takes the loan over.
+    /// Takes over the loan.
     native_collective(native_collective&& other) noexcept { swap(other); }
     /// Exchanges the loans.
     native_collective& operator=(native_collective&& other) noexcept;
     /// Gives the collective back.
     ~native_collective();
 
-    /// Whether there is one.
+    /// True if there is one.
     explicit operator bool() const noexcept { return calls_ != nullptr; }
 
-    /// Of a barrier.
+    /// Starts a barrier.
     void start() { calls_->start(lent_); }
-    /// Of a broadcast.
+    /// Starts a broadcast.
     void start(mutable_byte_view values) { calls_->start_values(lent_, values); }
-    /// Of an all-gather.
+    /// Starts an all-gather.
     void start(byte_view own) { calls_->start_own(lent_, own); }
     bool advance() { return calls_->advance(lent_); }
     bool complete() const { return calls_->complete(lent_); }
-    /// Of an all-gather that is complete.
+    /// Block of a rank. Requires an all-gather that is complete.
     byte_view block_of(int rank) const { return calls_->block_of(lent_, rank); }
 
 private:

@@ -20,15 +20,15 @@
 
 namespace sotto::detail {
 
-/// A ballot that a transport has opened; empty where it has none.
+/// A ballot that a transport has opened; empty if there is none.
 struct opened_ballot {
     void* address = nullptr;
-    /// Whether there is one.
+    /// True if there is one.
     explicit operator bool() const noexcept { return address != nullptr; }
 };
 
-/// The members of one kind of transport, as functions of its address. Those that a kind may lack
-/// are null there.
+/// Members of one kind of transport, as functions of its address. Optional members that the kind
+/// lacks are null.
 struct transport_calls {
     int (*rank)(const void*);
     int (*size)(const void*);
@@ -59,15 +59,16 @@ struct transport_calls {
     native_collective (*native_broadcast)(void*, std::int64_t, int) = nullptr;
     native_collective (*native_all_gather)(void*, std::int64_t) = nullptr;
 
-    // As send and receive; of a group on channels that carry the label of a group within it.
+    // As send and receive. For a group: on channels that carry the label of a group within it.
     request (*send_labelled)(void*, int, tag, byte_view) = nullptr;
     request (*receive_labelled)(void*, int, tag, mutable_byte_view) = nullptr;
-    int (*group_depth)(const void*) = nullptr;  // groups around it, itself among them; null: none
+    int (*group_depth)(const void*) = nullptr;  // nesting depth of a group, itself included; null:
+                                                // not a group
 };
 
-/// Makes the calls that groups alone have.
+/// Adds the calls that only groups have.
 struct calls_of_group {
-    /// Whether it is one.
+    /// True if T is a group.
     template <class T>
     static constexpr bool fits = requires(const T& t) {
         t.depth_;
@@ -85,7 +86,7 @@ struct calls_of_group {
     }
 };
 
-/// Those of a kind.
+/// Calls of one kind of transport.
 template <class T>
 constexpr transport_calls calls_of_transport() {
     transport_calls calls{
@@ -120,7 +121,7 @@ constexpr transport_calls calls_of_transport() {
     }
     if constexpr (ballot_transport<T>) {
         using ballot = std::remove_reference_t<decltype(std::declval<T&>().open_ballot({}, 0))>;
-        if constexpr (std::is_same_v<ballot, opened_ballot>) {  // erased already
+        if constexpr (std::is_same_v<ballot, opened_ballot>) {  // already type-erased
             calls.open_ballot = [](void* t, std::span<const int> members, std::uint32_t label) {
                 return static_cast<T*>(t)->open_ballot(members, label);
             };

@@ -13,33 +13,33 @@
 
 namespace sotto::detail {
 
-/// An open file, pipe or socket, closed when this goes.
+/// An open file, pipe or socket. The destructor closes it.
 class descriptor {
 public:
     descriptor() = default;
-    /// Takes over what the system opened; below 0 it is none.
+    /// Owns what the system opened; below 0 it is empty.
     explicit descriptor(int handle) noexcept : handle_(handle) {}
     descriptor(descriptor&& other) noexcept : handle_(std::exchange(other.handle_, -1)) {}
     descriptor& operator=(descriptor&& other) noexcept;
     ~descriptor() { close(); }
 
-    /// Below 0 if there is none, as poll likes it.
+    /// Returns the number; below 0 if the descriptor is empty, which poll accepts.
     int handle() const noexcept { return handle_; }
     explicit operator bool() const noexcept { return handle_ >= 0; }
 
     void close() noexcept;
 
-    /// The number, which from now on somebody else closes.
+    /// Returns the number and leaves it to the caller to close it.
     int release() noexcept { return std::exchange(handle_, -1); }
 
 private:
     int handle_ = -1;
 };
 
-/// errno as an error code.
+/// Returns errno as an error code.
 std::error_code system_reason() noexcept;
 
-/// Repeats a system call that a signal interrupted.
+/// Repeats a system call while signals interrupt it.
 template <class Call>
 auto uninterrupted(Call&& call) noexcept(noexcept(call())) {
     auto result = call();
@@ -47,15 +47,15 @@ auto uninterrupted(Call&& call) noexcept(noexcept(call())) {
     return result;
 }
 
-/// The same file under a number above those of stdin, stdout and stderr. A process that was started
-/// with one of these closed gets its number for the next file it opens, and what it prints would
-/// then go into that file. Every file and socket of the library therefore passes through here.
-///   errors  none, with errno set: `opened` is none, or the process has no number left
+/// Moves a file to a number above those of stdin, stdout and stderr. If a process starts with one
+/// of these closed, the next file that it opens gets the number, and output goes into that file. So
+/// every file and socket of the library passes through this function.
+///   errors  empty, with errno set: `opened` is empty, or the process has no number left
 descriptor above_standard(descriptor opened) noexcept;
 
-/// Opens a file as open(2) does, above the standard streams, not inherited by programs it starts. A
-/// terminal that is opened does not become the one that controls the process.
-///   errors  none, with errno set
+/// Opens a file like open(2), above the standard streams. Programs that the process starts do not
+/// inherit it. A terminal does not become the controlling terminal.
+///   errors  empty, with errno set
 descriptor open_file(const char* path, int flags, ::mode_t mode = 0666) noexcept;
 
 struct stream_closer {
@@ -64,41 +64,44 @@ struct stream_closer {
 /// A file that is read through a buffer.
 using input_stream = std::unique_ptr<std::FILE, stream_closer>;
 
-/// An open file as a stream for reading.
-///   errors  none, with errno set: `opened` is none, or no memory is left
+/// Returns an open file as a stream for reading.
+///   errors  null, with errno set: `opened` is empty, or no memory is left
 input_stream stream_of(descriptor opened) noexcept;
 
 /// Opens a file for reading, above the standard streams.
-///   errors  none, with errno set
+///   errors  null, with errno set
 input_stream open_input(const char* path) noexcept;
 
-/// Opens a socket as socket(2) does, above the standard streams, not inherited by programs.
-///   errors  none, with errno set
+/// Opens a socket like socket(2), above the standard streams. Programs that the process starts do
+/// not inherit it.
+///   errors  empty, with errno set
 descriptor open_socket(int domain, int type, int protocol = 0) noexcept;
 
-/// Accepts a connection as accept(2) does, above the standard streams, not inherited by programs.
-///   errors  none, with errno set
+/// Accepts a connection like accept(2), above the standard streams. Programs that the process
+/// starts do not inherit it.
+///   errors  empty, with errno set
 descriptor accept_socket(int listener, ::sockaddr* from = nullptr,
                          ::socklen_t* size = nullptr) noexcept;
 
-/// Opens /dev/null as each of stdin, stdout and stderr that is closed. Code that this library does
-/// not control then cannot get their numbers for files of its own. A program calls it first, while
-/// it has one thread.
+/// Opens /dev/null for each of stdin, stdout and stderr that is closed. Code outside this library
+/// then cannot get their numbers for its own files. A program calls it first, while it has one
+/// thread.
 ///   errors  false, with errno set: the system refused to open /dev/null
 bool open_standard_streams() noexcept;
 
-/// Above every descriptor that the process may open (ulimit -n).
+/// Returns a bound above every descriptor that the process may open (ulimit -n).
 std::int64_t descriptor_limit() noexcept;
 
-/// How many descriptors above the standard streams the process can still open, at most `enough`.
-///   cost    a system call for each descriptor that is looked at: those in use, and `enough`
+/// Returns the number of descriptors above the standard streams that the process can still open, at
+/// most `enough`.
+///   cost    a system call for each descriptor in use and for each free one that is counted
 std::int64_t free_descriptors(std::int64_t enough) noexcept;
 
-/// What is written at one end is read at the other. Programs that are run do not inherit it.
+/// Both ends of a pipe. Programs that the process starts do not inherit it.
 struct pipe_ends {
     descriptor read, write;
 
-    /// Opens both ends above the standard streams; on failure both are none, with errno set.
+    /// Opens both ends above the standard streams. On failure both are empty, with errno set.
     static pipe_ends open() noexcept;
 };
 

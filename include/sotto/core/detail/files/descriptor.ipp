@@ -61,7 +61,7 @@ SOTTO_DECL descriptor accept_socket(int listener, ::sockaddr* from, ::socklen_t*
 SOTTO_DECL bool open_standard_streams() noexcept {
     for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
         if (::fcntl(stream, F_GETFD) >= 0) continue;
-        // The lowest free number, which is this stream's. Programs that are started inherit it.
+        // The lowest free number is that of this stream. Started programs inherit it.
         const int mode = stream == STDIN_FILENO ? O_RDONLY : O_WRONLY;
         descriptor opened(uninterrupted([&] { return ::open("/dev/null", mode); }));
         if (!opened) return false;

@@ -9,7 +9,7 @@
 
 namespace sotto::detail {
 
-/// What is wrong with a file, beyond what the system reports.
+/// Faults of a file that the system does not report.
 enum class file_fault {
     is_folder = 1,
     is_device,
@@ -40,34 +40,36 @@ struct std::is_error_code_enum<sotto::detail::file_fault> : std::true_type {};
 
 namespace sotto::detail {
 
-/// Whether what had been written to a file is gone, or no longer under its name.
+/// True if written data was lost, or is no longer under the file's name.
 bool is_loss(const std::error_code& reason) noexcept;
 
-/// Whether something else than a regular file has the name: no other attempt changes that.
+/// True if the name belongs to something other than a regular file. A retry cannot change that.
 bool is_no_regular_file(const std::error_code& reason) noexcept;
 
-/// Why a file cannot be replaced, for messages: a path at which nothing exists is possible, too.
+/// Returns why a file cannot be replaced, for messages. The text adds that a new name is also
+/// possible.
 std::string why_not_replaced(const std::error_code& reason);
 
-/// Whether two paths or descriptors were found to be one file.
+/// True if two paths or descriptors refer to the same file.
 bool is_same_file(const struct ::stat& a, const struct ::stat& b) noexcept;
 
-/// Whether it is what stdin, stdout or stderr of this process is, as /dev/stdout is.
+/// True if the file is stdin, stdout or stderr of this process, such as /dev/stdout.
 bool is_standard_stream(const struct ::stat& file) noexcept;
 
-/// Why this is no regular file; nothing if it is one.
+/// Returns why this is not a regular file; empty if it is one.
 std::error_code why_not_regular(const struct ::stat& file) noexcept;
 
-/// Whether a path names a device, links followed.
+/// True if a path, after links, names a device.
 bool is_device(const std::filesystem::path& path) noexcept;
 
-/// Follows links: the file that a path stands for, whether it exists or not.
+/// Follows links. Returns the path that they lead to, even if no file is there.
 ///   errors  `why`: a link cannot be read, or there are too many of them
 std::filesystem::path link_target(std::filesystem::path path, std::error_code& why);
 
-/// The path of the regular file that a file of this name, replaced whole, takes the place of: links
-/// are followed.
-///   errors  `why`: file_fault, something else than a regular file is there; or the system's reason
+/// Follows links. Returns the path of the regular file that a new file with this name would
+/// replace.
+///   errors  `why`: file_fault if something other than a regular file is there; or the system's
+///           reason
 std::filesystem::path replaceable(const std::filesystem::path& path, std::error_code& why);
 
 }  // namespace sotto::detail

@@ -75,7 +75,7 @@ SOTTO_DECL bool is_device(const std::filesystem::path& path) noexcept {
 }
 
 SOTTO_DECL std::filesystem::path link_target(std::filesystem::path path, std::error_code& why) {
-    constexpr int links_max = 40;  // as Linux
+    constexpr int links_max = 40;  // same limit as Linux
     for (int links = 0; links <= links_max; ++links) {
         std::error_code is_none;
         if (!std::filesystem::is_symlink(std::filesystem::symlink_status(path, is_none))) {
@@ -94,7 +94,7 @@ SOTTO_DECL std::filesystem::path replaceable(const std::filesystem::path& path,
                                              std::error_code& why) {
     std::filesystem::path place = link_target(path, why);
     struct ::stat file {};
-    if (why || ::stat(place.c_str(), &file) != 0) return place;  // creating it reports the reason
+    if (why || ::stat(place.c_str(), &file) != 0) return place;  // creation reports the reason
     why = why_not_regular(file);
     if (!why && is_standard_stream(file)) why = file_fault::is_standard_stream;
     return place;

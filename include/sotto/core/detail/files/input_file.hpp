@@ -10,19 +10,19 @@
 
 namespace sotto::detail {
 
-/// The facts of what the path leads to; links are followed.
+/// Returns the properties of a file; follows links.
 ///   errors  `why`: the system's reason, or file_fault::dangling_link
 struct ::stat facts_of_path(const char* path, std::error_code& why) noexcept;
 
-/// Opens a regular file for reading. It never blocks: a FIFO, a folder, a socket or a device is
-/// refused before it is opened, since opening some devices has effects.
-///   errors  none; `why` is the system's reason or a file_fault
+/// Opens a regular file for reading, and never blocks. It refuses a FIFO, folder, socket or device
+/// before opening it, because opening some devices has effects.
+///   errors  empty; `why` is the system's reason or a file_fault
 descriptor open_regular(const char* path, std::error_code& why) noexcept;
 
-/// The same as a stream.
+/// Same as a stream.
 input_stream open_regular_stream(const char* path, std::error_code& why) noexcept;
 
-/// All bytes of a regular file, as many as it had when it was opened.
+/// Returns all bytes of a regular file, as many as it had when it was opened.
 ///   errors  empty; `why` is the system's reason or a file_fault
 bytes read_regular(const std::filesystem::path& path, std::error_code& why);
 

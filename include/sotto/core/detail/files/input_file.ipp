@@ -31,7 +31,7 @@ SOTTO_DECL descriptor open_regular(const char* path, std::error_code& why) noexc
     if (!why) why = why_not_regular(facts);
     if (why) return {};
     descriptor file = open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    // Something else may have the path by now.
+    // Another file may have replaced it since.
     if (!file || ::fstat(file.handle(), &facts) != 0)
         why = system_reason();
     else

@@ -4,7 +4,7 @@
 
 namespace sotto::detail {
 
-/// Path of the entry `name` of a folder.
+/// Returns the path of the entry `name` of a folder.
 std::string join_path(const std::string& folder, const std::string& name);
 
 }  // namespace sotto::detail

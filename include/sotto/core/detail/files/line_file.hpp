@@ -13,19 +13,19 @@
 
 namespace sotto::detail {
 
-/// Makes the folder that a file is to be in, and those around it, where they are not there.
+/// Makes the folder of a file, and its parents, if they are missing.
 std::error_code make_folder_of(const std::string& file);
 
-/// A file that grows by lines, and holds whole ones alone: what a crash or a full disk left of a
-/// line is cut off before the next one is written. A device or a FIFO takes the lines, too: it is
-/// opened without blocking, and a FIFO whose reader is slow is waited for at most `patience`.
+/// A file that grows by whole lines. After a crash or on a full disk, the next write first cuts off
+/// a partial line. Devices and FIFOs work too: opening never blocks, and a write waits at most
+/// `patience` for a slow reader of a FIFO.
 ///
-/// A regular file may be removed, renamed or shortened by others while it is written, or between
-/// two attempts. `write` then writes nothing and returns the file_fault, so that no line is lost
+/// Other programs may remove, rename or shorten a regular file while it is written, or between two
+/// attempts. `write` then writes nothing and returns the file_fault, so that no line is lost
 /// silently.
-///   cost    a line is one call of the system, and two more that look at a regular file
-///   errors  returns the system's reason or a file_fault, and nothing on success. The file is then
-///           closed, and the next write opens it again
+///   cost    one system call a line, and two more that check a regular file
+///   errors  returns the system's reason or a file_fault, and nothing on success. On failure the
+///           file is closed; the next write opens it again
 class line_file {
 public:
     explicit line_file(std::string path, duration patience = std::chrono::seconds(1));
@@ -34,67 +34,69 @@ public:
     line_file& operator=(line_file&&) noexcept = default;
     ~line_file() { (void)drain(); }
 
-    /// As it was given.
+    /// Returns the path as the caller passed it.
     const std::string& path() const noexcept { return path_; }
 
-    /// Whether it can be opened for writing. What is in it stays as it is; its folder is made. A
-    /// device or FIFO stays open, since a reader of a FIFO ends when it is closed.
+    /// Returns an error if the file cannot be opened for writing. It makes the folder and does not
+    /// change the content. A device or FIFO stays open, because the reader of a FIFO ends when it
+    /// is closed.
     std::error_code try_out();
 
     std::error_code open_empty();
     std::error_code open_at_end();
 
-    /// `line` without its end.
+    /// Writes `line` and a line end.
     std::error_code write(std::string line);
 
-    /// Whether a regular file still is under its name, with all that was written: a file_fault if
-    /// not.
+    /// Returns a file_fault if a regular file lost its name or written data.
     std::error_code look();
 
-    /// Writes what a FIFO's reader had no room for.
+    /// Writes what the reader of a FIFO had no room for.
     std::error_code drain();
 
-    /// Ends the file; the next write would open it again.
+    /// Closes the file; the next write opens it again.
     void close() noexcept;
 
 private:
-    /// What is found at the next opening is taken as it is.
+    /// Makes the next opening accept the file as it finds it.
     void forget() noexcept { written_.reset(); }
 
-    /// The file is closed, and looked at when it is opened again.
+    /// Closes the file. The next opening checks it.
     std::error_code fail(std::error_code reason) noexcept;
-    /// What was written is gone, which is said once.
+    /// Closes the file after a loss. The next opening accepts what it finds, so that the loss is
+    /// reported once.
     std::error_code lose(std::error_code reason) noexcept;
 
     std::error_code reopen();
 
     std::error_code open();
 
-    /// By the descriptor of the stream itself: one of its own would have another place in the file,
-    /// where what is printed would be overwritten.
+    /// Duplicates the descriptor of the standard stream. Another descriptor would have its own file
+    /// position and overwrite what the program prints.
     std::error_code share_standard_stream(const struct ::stat& there) noexcept;
 
-    /// A file that may be written but not read cannot be cut.
+    /// Leaves a file as it is if it can be written but not read.
     std::error_code cut_to_whole_lines();
 
-    /// A line that a reader has begun to get is completed before the next one begins.
+    /// Completes a line that a reader has partly received before it writes the next one.
     std::error_code stream(std::string line);
 
     std::error_code send();
 
-    /// Waits for room. A reader that took nothing in time is not waited for again until it does.
+    /// Waits for room. If the reader accepts nothing before the limit, later calls do not wait
+    /// until it accepts data again.
     bool wait_for_room(deadline& limit) noexcept;
 
-    std::string path_, place_;  // as given, and wherever the program moves to
+    std::string path_, place_;  // as passed; and absolute, in case the working directory changes
     duration patience_{};
     descriptor file_;
     bool is_regular_ = true;
-    bool is_own_output_ = false;  // as /dev/stdout is: what others wrote there stays
-    bool has_name_ = true;        // its numbers are those of its path, as on most file systems
-    bool stalls_ = false;         // its reader took nothing the last time
-    ::off_t size_ = 0;            // of a regular file: at least
+    bool is_own_output_ = false;  // a standard stream, as /dev/stdout: output of others stays
+    bool has_name_ = true;  // its device and inode are those of its path, as on most file systems
+    bool stalls_ = false;   // the last wait for its reader timed out
+    ::off_t size_ = 0;      // least size of a regular file
     std::optional<struct ::stat> written_;  // the regular file that was opened last
-    std::string rest_;                      // of a line, for a FIFO
+    std::string rest_;                      // rest of a line, for a FIFO
 };
 
 }  // namespace sotto::detail

@@ -29,7 +29,7 @@ SOTTO_DECL std::error_code make_folder_of(const std::string& file) {
 
 SOTTO_DECL line_file::line_file(std::string path, duration patience)
     : path_(std::move(path)), place_(path_), patience_(patience) {
-    std::error_code is_none;  // the working folder was removed
+    std::error_code is_none;  // the working directory was removed
     if (auto whole = std::filesystem::absolute(path_, is_none); !is_none) place_ = whole.string();
 }
 
@@ -213,7 +213,7 @@ SOTTO_DECL bool line_file::wait_for_room(deadline& limit) noexcept {
         ::pollfd room{file_.handle(), POLLOUT, 0};
         const int found = ::poll(&room, 1, static_cast<int>(most));
         if (found > 0) return true;
-        // A signal may interrupt it again and again.
+        // A signal may interrupt poll any number of times.
         stalls_ = found < 0 && errno != EINTR;
     }
     return false;

@@ -5,8 +5,8 @@
 
 namespace sotto::detail {
 
-/// The whole content of a file, a pipe or an entry of /proc.
-///   errors  `why`; what was read until then is returned
+/// Returns the whole content of a file, a pipe or an entry of /proc.
+///   errors  `why`; returns the text that was read before the failure
 std::string read_text(const char* path, std::error_code& why);
 
 }  // namespace sotto::detail

@@ -7,8 +7,8 @@
 
 namespace sotto::detail {
 
-/// Writes as write(2) does. Where no process reads a pipe any more it fails with EPIPE, and the
-/// SIGPIPE that would end this process is not delivered.
+/// Writes like write(2). If no process reads a pipe any more, it fails with EPIPE and suppresses
+/// the SIGPIPE that would end this process.
 ::ssize_t write_quietly(int to, const char* from, std::size_t size) noexcept;
 
 }  // namespace sotto::detail

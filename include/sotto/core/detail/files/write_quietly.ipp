@@ -21,7 +21,7 @@ SOTTO_DECL ::ssize_t write_quietly(int to, const char* from, std::size_t size) n
     const ::ssize_t count = ::write(to, from, size);
     const int why = errno;
     const timespec now{};
-    // The signal is sent to this thread alone. It is pending unless it is ignored.
+    // The system sends the signal to this thread only. It is pending unless it is ignored.
     if (count < 0 && why == EPIPE && !::sigismember(&pending, SIGPIPE))
         while (::sigtimedwait(&pipe, nullptr, &now) < 0 && errno == EINTR) {}
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);

@@ -7,8 +7,8 @@ namespace sotto::detail {
 
 std::string_view next_line(std::string_view& text);
 
-/// Says where the text of one rank departs from another's, line by line of "name = value"; empty if
-/// it does not.
+/// Returns the first line "name = value" in which the text of one rank differs from another's, for
+/// an error; empty if they are equal.
 std::string difference(int rank, std::string_view theirs, int other,
                        std::string_view expected_of_it);
 

@@ -19,33 +19,33 @@ struct real_bits {
 
     static constexpr word infinity = is_double ? word(0x7ffull << 52) : word{0x7f800000};
 
-    // From memory and not from an argument: compilers may take an argument for finite.
+    // Takes a reference: compilers may assume that a float argument is finite.
     SOTTO_INLINE static constexpr word magnitude(const Real& value) noexcept {
         return std::bit_cast<word>(value) << 1 >> 1;
     }
 };
 
-/// Whether a number is neither NaN nor infinite. It reads the bits: under -ffast-math compilers
-/// replace std::isfinite by true, and take comparisons as if no number were NaN.
+/// True if a number is neither NaN nor infinite. It reads the bits, because -ffast-math replaces
+/// std::isfinite by true and compares as if no number were NaN.
 template <std::floating_point Real>
 SOTTO_INLINE constexpr bool is_finite(const Real& value) noexcept {
     return detail::real_bits<Real>::magnitude(value) < detail::real_bits<Real>::infinity;
 }
 
-/// Whether it is no number. It reads the bits, as is_finite.
+/// True if the value is NaN. It reads the bits, as is_finite.
 template <std::floating_point Real>
 SOTTO_INLINE constexpr bool is_nan(const Real& value) noexcept {
     return detail::real_bits<Real>::magnitude(value) > detail::real_bits<Real>::infinity;
 }
 
-/// Whether it is infinite, of either sign. It reads the bits, as is_finite.
+/// True if the value is infinite, of either sign. It reads the bits, as is_finite.
 template <std::floating_point Real>
 SOTTO_INLINE constexpr bool is_infinite(const Real& value) noexcept {
     return detail::real_bits<Real>::magnitude(value) == detail::real_bits<Real>::infinity;
 }
 
-/// Whether it is 0, of either sign. It reads the bits, as is_finite: under -ffast-math a NaN may
-/// equal 0.
+/// True if the value is 0, of either sign. It reads the bits, as is_finite: under -ffast-math a NaN
+/// may equal 0.
 template <std::floating_point Real>
 SOTTO_INLINE constexpr bool is_zero(const Real& value) noexcept {
     return detail::real_bits<Real>::magnitude(value) == 0;

@@ -12,33 +12,34 @@
 
 namespace sotto::detail {
 
-/// Memory that begins with a cache line; large memory begins with a large page and is asked for in
-/// such pages, where the system gives them for the asking: passes over it miss fewer translations
-/// of addresses, and touching it first costs a fault for 2 MiB instead of 4 KiB.
+/// Allocates memory aligned to a cache line. Large memory is aligned to a large page, and the
+/// system is asked for such pages. Passes over it then miss the TLB less often, and the first
+/// access costs one fault for 2 MiB instead of 4 KiB.
 ///   errors  std::bad_alloc
 template <class Value>
 struct large_page_allocator {
-    /// What the memory is for, as allocators say it.
+    /// Type of the values, named as allocators require.
     using value_type = Value;
 
     large_page_allocator() = default;
-    /// All of them are alike.
+    /// All allocators are equal.
     template <class Other>
     constexpr large_page_allocator(const large_page_allocator<Other>&) noexcept {}
 
-    /// Memory for so many values, which are not made; throws std::bad_alloc.
+    /// Returns memory for `count` values and does not construct them; throws std::bad_alloc.
     [[nodiscard]] static Value* allocate(std::size_t count) {
         if (count > (std::numeric_limits<std::size_t>::max)() / sizeof(Value))
             throw std::bad_array_new_length();
         const std::size_t size = count * sizeof(Value);
         void* const taken = ::operator new(size, alignment_of(size));
 #if defined(__linux__)
-        if (size >= large_page) ::madvise(taken, size, MADV_HUGEPAGE);  // or else small ones
+        // If the system refuses, the pages stay small.
+        if (size >= large_page) ::madvise(taken, size, MADV_HUGEPAGE);
 #endif
         return static_cast<Value*>(taken);
     }
 
-    /// Gives back what `allocate` gave for so many values.
+    /// Frees the memory that `allocate` returned for `count` values.
     static void deallocate(Value* taken, std::size_t count) noexcept {
         ::operator delete(taken, alignment_of(count * sizeof(Value)));
     }
@@ -57,7 +58,7 @@ private:
     }
 };
 
-/// For what a pass goes over in every round: gradients, sums, velocities, parameters.
+/// For data that a pass reads in every round: gradients, sums, velocities, parameters.
 template <class Value>
 using large_vector = std::vector<Value, large_page_allocator<Value>>;
 

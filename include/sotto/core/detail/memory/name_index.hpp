@@ -10,19 +10,18 @@
 
 namespace sotto::detail {
 
-/// Finds the number of an entry by its name. Names stay where they are: `name_of(number)` returns
+/// Finds the number of an entry by its name. The caller stores the names: `name_of(number)` returns
 /// one. Entries are numbered in the order in which they are added.
-///   cost    some two names are compared for each call, however many there are; 8 to 16 bytes an
-///           entry
+///   cost    compares about two names a call, for any number of entries; 8 to 16 bytes an entry
 class name_index {
 public:
-    /// Room for one entry more, so that `add` cannot fail.
+    /// Reserves room for one more entry, so that `add` cannot fail.
     void reserve_one();
 
-    /// The next entry has this name, which no other one has. Requires reserve_one().
+    /// Adds the next entry, with a name that no other entry has. Requires reserve_one().
     void add(std::string_view name) noexcept;
 
-    /// The number of the entry of this name; nothing if there is none.
+    /// Returns the number of the entry with this name, or nothing.
     template <class NameOf>
     std::optional<std::size_t> find(std::string_view name, NameOf&& name_of) const {
         if (slots_.empty()) return std::nullopt;
@@ -37,14 +36,14 @@ public:
 private:
     struct slot {
         std::uint32_t hash = 0;
-        std::uint32_t entry = 0;  // its number and one; 0: there is none
+        std::uint32_t entry = 0;  // number of the entry plus 1; 0: free
     };
 
     static std::uint32_t hash_of(std::string_view name) noexcept;
 
     static slot& free_slot(std::vector<slot>& among, std::uint32_t hash) noexcept;
 
-    std::vector<slot> slots_;  // as many as a power of two, at most half of them taken
+    std::vector<slot> slots_;  // a power of two, at most half of them used
     std::size_t count_ = 0;
 };
 

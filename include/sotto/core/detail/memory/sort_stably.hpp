@@ -8,8 +8,8 @@
 
 namespace sotto::detail {
 
-/// Sorts a vector and keeps the order of equals, as std::stable_sort does: of that of libstdc++ 12
-/// clang 17 and newer warn, in whoever includes it.
+/// Sorts a vector and keeps the order of equal values, like std::stable_sort. That function of
+/// libstdc++ 12 causes warnings in clang 17 and newer, in every file that includes it.
 template <class Value, class Less>
 void sort_stably(std::vector<Value>& values, Less less) {
     std::vector<std::size_t> order(values.size());

@@ -1,12 +1,11 @@
 #pragma once
 
-// The xxHash library, compiled into whoever includes it. Its inner loop is handed about as a
-// function that must be inlined, which g++ does from -O1 on but not at -Og, where it is an error;
-// and what it makes of that loop at -O2 is two thirds as fast as at -O3. So g++ optimises it in one
-// way always.
+// Compiles the xxHash library into the including file. The library passes its inner loop as a
+// function that must be inlined. g++ inlines it from -O1 on; at -Og it reports an error. At -O2 the
+// loop runs at two thirds of the speed of -O3. So g++ uses -O3 here whenever it optimises.
 
-// What xxhash.h would include, which must not come between the pragmas: no more than it needs, for
-// <immintrin.h> takes 0.4 s to compile.
+// Includes what xxhash.h would include, because no include may be between the pragmas. The choice
+// is minimal: <immintrin.h> takes 0.4 s to compile.
 #if defined(__AVX2__)
 #include <immintrin.h>
 #elif defined(__SSE2__)
@@ -30,7 +29,7 @@
 
 namespace sotto::detail {
 
-/// The bytes of a hash of 128 bits as the xxHash library writes them: the highest first.
+/// Returns the bytes of a 128-bit hash as the xxHash library writes them, the highest first.
 inline std::array<std::byte, 16> canonical_bytes(XXH128_hash_t hash) noexcept {
     XXH128_canonical_t canonical;
     XXH128_canonicalFromHash(&canonical, hash);

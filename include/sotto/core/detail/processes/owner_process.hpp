@@ -9,20 +9,21 @@
 
 namespace sotto::detail {
 
-/// The process that made an object. A child of fork() has a copy of the object, but none of its
-/// threads, and shares its connections with the parent. So the destructor of the copy must not wait
-/// for threads, take locks or send anything: the parent goes on using what both share.
+/// The process that made an object. A child of fork() has a copy of the object but none of its
+/// threads, and shares connections with the parent. The parent continues to use them, so the
+/// destructor of the copy must not wait for threads, lock or send.
 class owner_process {
 public:
-    /// False in a child of fork().
+    /// Returns false in a child of fork().
     bool is_this() const noexcept { return ::getpid() == id_; }
 
 private:
     ::pid_t id_ = ::getpid();
 };
 
-/// A value that its own process alone destroys. A child of fork() leaves it as it is: there the
-/// destructors of threads, of what waits for them and of condition variables may never return.
+/// A value that only its own process destroys. A child of fork() leaves the value alone: there,
+/// destructors of threads, of objects that wait for threads and of condition variables may never
+/// return.
 template <class T>
 class owned_by_process {
 public:
@@ -33,8 +34,7 @@ public:
         value_ = std::move(other.value_);
         return *this;
     }
-    /// From now on this process owns it. What a child of fork() has from its parent is left as it
-    /// is.
+    /// Makes this process the owner. A child of fork() does not destroy the value of its parent.
     owned_by_process& operator=(T value) requires std::is_move_assignable_v<T> {
         if (owner_.is_this()) {
             value_ = std::move(value);
@@ -48,7 +48,7 @@ public:
         if (owner_.is_this()) std::destroy_at(&value_);
     }
 
-    /// False in a child of fork(), where the value is not to be used.
+    /// Returns false in a child of fork(), which must not use the value.
     bool is_of_this_process() const noexcept { return owner_.is_this(); }
 
     T& operator*() noexcept { return value_; }

@@ -12,8 +12,8 @@
 
 namespace sotto::detail {
 
-/// Calls a task once in every period, in a thread of its own that sleeps in between and handles no
-/// signals. The first call is a period after the start.
+/// Calls a task once a period, in its own thread, which handles no signals. The first call is one
+/// period after the start.
 ///   cost    a thread and one wake-up a period
 ///   errors  io_failure: the thread cannot be started
 class periodic_task {
@@ -22,8 +22,8 @@ public:
     periodic_task(const std::string& which, duration period, std::function<void()> task);
     periodic_task(const periodic_task&) = delete;
     periodic_task& operator=(const periodic_task&) = delete;
-    /// Waits for a call that has begun. In a child of fork(), which has no such thread, nothing is
-    /// done.
+    /// Waits for a call that has begun. Does nothing in a child of fork(), which does not have the
+    /// thread.
     ~periodic_task() = default;
 
 private:

@@ -19,41 +19,41 @@
 
 namespace sotto::detail {
 
-/// What is known of a process.
-///   runs     it is there; it may be halted
-///   ended    it is not there any more
+/// State of a process, as seen from this one.
+///   runs     it exists; it may be halted
+///   ended    it no longer exists
 ///   unknown  it is on another machine or in another container, or hidden
 enum class process_state : std::uint8_t { runs, ended, unknown };
 
-/// A process, so that another one, also of a later time, can find out whether it still runs. A
-/// number alone would not do: the system gives it to another process later.
+/// Identifies a process, so that another process, even a later one, can check if it still runs. A
+/// process number is not enough, because the system reuses it.
 struct process_identity {
-    std::string host{};               // its name, for people
-    std::string boot{};               // of the machine since it was started; empty: unknown
-    std::uint64_t pid_namespace = 0;  // in which `id` is its number
+    std::string host{};               // name of the host, for people
+    std::string boot{};               // identifies the boot of the machine; empty: unknown
+    std::uint64_t pid_namespace = 0;  // namespace in which `id` is valid
     std::int64_t id = 0;
     std::int64_t started = 0;  // clock ticks after the boot
 
     friend bool operator==(const process_identity&, const process_identity&) = default;
 
-    /// This process.
+    /// Returns the identity of this process.
     static process_identity own();
-    /// Whether that process still runs, as this one sees it.
+    /// Returns the state of the other process, as seen from this one.
     static process_state state_of(const process_identity& other);
 };
 
-/// What /proc tells of a process.
+/// Fields of a process in /proc.
 struct process_stat {
     std::int64_t id = 0, started = 0, threads = 0;
     char state = '?';
 };
 
-/// Reads /proc/PID/stat: "id (name) state ...", and the fields behind it. A name may contain blanks
+/// Reads /proc/PID/stat: "id (name) state ..." and the fields after it. A name may contain blanks
 /// and parentheses.
 std::optional<process_stat> read_process_stat(std::string_view text);
 
-/// Whether a process has ended, but its parent does not know yet. One whose first thread alone has
-/// ended is the same, except for its other threads.
+/// True if a process has ended but its parent has not waited for it. If only the first thread has
+/// ended, the state is the same but there are more threads.
 bool is_dead(const process_stat& process) noexcept;
 
 inline process_identity process_identity::own() {
@@ -70,7 +70,7 @@ inline process_identity process_identity::own() {
     if (const std::size_t at = link.find('['); at != link.npos)
         std::from_chars(link.data() + at + 1, link.data() + link.size(), self.pid_namespace);
     const auto stat = read_process_stat(read_text("/proc/self/stat", why));
-    // A /proc of other processes, as of another container, tells nothing.
+    // A /proc of other processes, such as that of another container, is useless.
     if (!stat || stat->id != self.id || self.pid_namespace == 0) return self;
     self.boot = boot;
     self.started = stat->started;
@@ -87,7 +87,7 @@ inline process_state process_identity::state_of(const process_identity& other) {
     std::error_code why;
     const std::string path = "/proc/" + std::to_string(other.id) + "/stat";
     const auto stat = read_process_stat(read_text(path.c_str(), why));
-    if (!stat) return process_state::unknown;  // hidden, or it ends at this moment
+    if (!stat) return process_state::unknown;  // hidden, or about to end
     const bool has_ended = stat->started != other.started || is_dead(*stat);
     return has_ended ? process_state::ended : process_state::runs;
 }

@@ -13,7 +13,7 @@ SOTTO_DECL std::optional<process_stat> read_process_stat(std::string_view text) 
     if (name_end == text.npos) return std::nullopt;
     if (!read_number(text.substr(0, text.find(' ')), found.id)) return std::nullopt;
     std::string_view rest = text.substr(name_end + 1);
-    constexpr int state = 3, threads = 20, started = 22;  // as proc(5) counts them
+    constexpr int state = 3, threads = 20, started = 22;  // numbers of fields in proc(5)
     for (int field = state; field <= started; ++field) {
         if (rest.empty() || rest.front() != ' ') return std::nullopt;
         rest.remove_prefix(1);

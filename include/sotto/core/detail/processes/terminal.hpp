@@ -6,16 +6,16 @@
 
 namespace sotto::detail {
 
-/// Columns of the terminal that a stream writes to, as it is now; 80 where it does not report them.
+/// Returns the current number of columns of a stream's terminal; 80 if it does not report them.
 std::size_t terminal_columns(std::FILE* stream) noexcept;
 
-/// Bytes of the first character of a text that is not empty; 1 where it is not UTF-8.
+/// Returns the bytes of the first character of a text that is not empty; 1 if it is not UTF-8.
 std::size_t first_length(std::string_view text) noexcept;
 
-/// How many characters a text has.
+/// Returns the number of characters in a text.
 std::size_t character_count(std::string_view text) noexcept;
 
-/// The text up to so many characters.
+/// Returns the first `count` characters of a text.
 std::string_view first_characters(std::string_view text, std::size_t count) noexcept;
 
 }  // namespace sotto::detail

@@ -8,20 +8,22 @@
 
 namespace sotto::detail {
 
-/// The number in a file of one number; empty if there is none, as where a limit is "max".
+/// Returns the number in a file that holds only a number; empty otherwise, such as for the limit
+/// "max".
 std::string number_in(const std::string& path);
 
-/// The limit of tasks of the container or service that this process belongs to; empty if none.
+/// Returns the task limit of this process's container or service; empty if there is none.
 std::string container_task_limit();
 
-/// The limits that keep a process from starting a thread, with their values.
+/// Returns the limits that can prevent a new thread, with their values, as text.
 std::string thread_limits();
 
-/// Throws io_failure for a thread that the system refused: which, why, and the limits.
+/// Throws io_failure for a thread that the system refused. The text names the thread, the reason
+/// and the limits.
 [[noreturn]] void refuse_thread(const std::string& which, const std::system_error& why);
 
-/// While it lives, the calling thread and threads that it starts handle no signals. Faults of a
-/// thread itself, as SIGSEGV, stay that thread's.
+/// Blocks all signals in the calling thread, and in threads that it starts, during its lifetime.
+/// Faults of a thread, such as SIGSEGV, are not blocked.
 class blocked_signals {
 public:
     blocked_signals() noexcept;
@@ -33,9 +35,9 @@ private:
     ::sigset_t before_;
 };
 
-/// Starts a thread of type `Thread`, a std::thread or std::jthread, for code of the caller of
-/// sotto. It handles signals as the calling thread does. `which` names it in errors.
-///   errors  io_failure: the system refuses; names the thread and the limits
+/// Starts a std::thread or std::jthread that runs code of the user of sotto. It handles signals
+/// like the calling thread. `which` names it in errors.
+///   errors  io_failure: the system refuses; the text names the thread and the limits
 template <class Thread = std::thread, class Body>
 Thread start_user_thread(const std::string& which, Body&& body) {
     try {
@@ -45,8 +47,8 @@ Thread start_user_thread(const std::string& which, Body&& body) {
     }
 }
 
-/// The same for a thread of sotto's own. It handles no signals from its first instruction on: a
-/// handler of the program never runs in it.
+/// Same for a thread of sotto. It blocks signals from its first instruction on, so that no signal
+/// handler of the program runs in it.
 template <class Thread = std::thread, class Body>
 Thread start_thread(const std::string& which, Body&& body) {
     const blocked_signals blocked;

@@ -4,10 +4,10 @@
 
 namespace sotto::detail {
 
-/// Tells a destructor whether an exception that was thrown since this one was made ends the scope.
+/// Detects in a destructor if an exception, thrown after construction, ends the scope.
 class unwinding {
 public:
-    /// Whether it does; for destructors.
+    /// True if such an exception ends the scope; for destructors.
     bool begun() const noexcept { return std::uncaught_exceptions() > before_; }
 
 private:

@@ -7,21 +7,21 @@
 
 namespace sotto::detail {
 
-/// A host, and the port that stands behind it, if any.
+/// A host and, if given, its port.
 struct host_port {
     std::string host;  // a name or an address, without brackets
     std::optional<std::uint16_t> port{};
 };
 
-/// Whether it may be the name of a host or an address: letters, digits, - . _ and what is beyond
-/// ASCII; of one with colons, an IPv6 address, perhaps with a zone.
+/// True if the text may be a host: letters, digits, - . _ and characters beyond ASCII. A text with
+/// colons must be an IPv6 address, with an optional zone.
 bool may_be_host(const std::string& text);
 
-/// Reads `host`, `host:port`, `::1`, `[::1]` or `[::1]:port`; nothing if a text is none of these.
-/// An IPv6 address may have a zone, as `fe80::1%eth0`.
+/// Reads `host`, `host:port`, `::1`, `[::1]` or `[::1]:port`; returns nothing for other texts. An
+/// IPv6 address may have a zone, as in `fe80::1%eth0`.
 std::optional<host_port> read_host_port(std::string_view text);
 
-/// A host that may be in brackets; as it is if it is no such text.
+/// Returns a host without its brackets; returns other texts as they are.
 std::string without_brackets(const std::string& host);
 
 }  // namespace sotto::detail

@@ -38,7 +38,7 @@ SOTTO_DECL std::optional<host_port> read_host_port(std::string_view text) {
         end = text.find(':');
     if (end == std::string_view::npos) return std::nullopt;
     read.host = text.substr(in_brackets ? 1 : 0, in_brackets ? end - 1 : end);
-    // Brackets are there to tell colons of an address from that before the port.
+    // Brackets separate the colons of an address from the colon before the port.
     if (in_brackets && read.host.find(':') == std::string::npos) return std::nullopt;
     if (!may_be_host(read.host)) return std::nullopt;
     text.remove_prefix(in_brackets ? end + 1 : end);

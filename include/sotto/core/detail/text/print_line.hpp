@@ -5,13 +5,12 @@
 
 namespace sotto::detail {
 
-/// Prints a text as one line that nothing in the text can break or colour: see printable. On a
-/// terminal the line replaces one that is redrawn there, such as a progress bar. The line is one
-/// write, so that lines of several threads and processes do not mix. No failure is reported; see
-/// std::ferror.
+/// Prints a text as one line. No character in the text can break or colour it: see printable. On a
+/// terminal the line replaces a redrawn line, such as a progress bar. The line is one write, so
+/// lines of several threads and processes do not mix. It reports no failure; see std::ferror.
 void print_line(std::FILE* out, std::string_view text) noexcept;
 
-/// The same for each line of a text whose parts were made printable when it was composed.
+/// Same for each line of a text whose parts are already printable.
 void print_lines(std::FILE* out, std::string_view text) noexcept;
 
 }  // namespace sotto::detail

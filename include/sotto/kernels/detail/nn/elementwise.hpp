@@ -9,28 +9,28 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// Rows of `width` floats, one behind the other, to rows that begin `next` floats apart, which must
-/// not be the same memory. Costs a read and a write of them.
+/// Copies contiguous rows of `width` floats to rows that begin `next` floats apart. The two must
+/// not share memory. Costs one read and one write of them.
 void copy_rows(const float* from, float* to, std::int64_t rows, std::int64_t width,
                std::int64_t next) noexcept;
 
-// Below, all spans have the length of the last, which may be one of the others. Each costs two
-// reads and a write of it, and gives the same bits on every instruction set.
+// Below, all spans have the length of the last one, which may be one of the others. Each function
+// costs two reads and one write of it. It gives the same bits on every instruction set.
 
-/// to = a + b
+/// Computes to = a + b.
 void sum(std::span<const float> a, std::span<const float> b, std::span<float> to) noexcept;
 
-/// to = a - b
+/// Computes to = a - b.
 void difference(std::span<const float> a, std::span<const float> b, std::span<float> to) noexcept;
 
-/// to = a * b
+/// Computes to = a * b.
 void product(std::span<const float> a, std::span<const float> b, std::span<float> to) noexcept;
 
-/// to = max(0, a + b); a NaN stays one.
+/// Computes to = max(0, a + b); NaN stays NaN.
 void rectified_sum(std::span<const float> a, std::span<const float> b,
                    std::span<float> to) noexcept;
 
-/// to = x where y > 0 and else 0: what of a gradient comes back through a rectifier that put out y.
+/// Computes to = x where y > 0 and otherwise 0: the gradient of a rectifier with output y.
 void where_positive(std::span<const float> y, std::span<const float> x,
                     std::span<float> to) noexcept;
 

@@ -10,9 +10,8 @@
 
 namespace sotto::detail::kernels {
 
-/// A matrix of `rows` times `columns` and its two factors, which are stored as vectors one behind
-/// the other: `rank` of `rows` floats on the left, `rank` of `columns` floats on the right. The
-/// matrix is stored by rows.
+/// A matrix of `rows` times `columns`, stored by rows, and its two factors. The left factor is
+/// `rank` contiguous vectors of `rows` floats, the right one `rank` vectors of `columns` floats.
 struct low_rank_shape {
     std::size_t rows, columns, rank;  // extents
 
@@ -26,23 +25,23 @@ struct low_rank_shape {
 
 inline namespace SOTTO_UNIT {
 
-// Below, no two spans share memory; invalid_option if one has another size than the shape says. The
-// same bits on every instruction set. Each costs 2 * rows * columns * rank operations and reads, or
-// writes, the matrix once as long as a row and the right factor stay in a cache.
+// Below, no two spans share memory; a size that does not match the shape is an invalid_option. Each
+// function gives the same bits on every instruction set. It costs 2 * rows * columns * rank
+// operations. It reads or writes the matrix once if a row and the right factor stay in a cache.
 
-/// left = matrix * right.
+/// Computes left = matrix * right.
 void left_factor_of(const low_rank_shape& shape, std::span<const float> matrix,
                     std::span<const float> right, std::span<float> left);
 
-/// right = transposed matrix * left.
+/// Computes right = transposed matrix * left.
 void right_factor_of(const low_rank_shape& shape, std::span<const float> matrix,
                      std::span<const float> left, std::span<float> right);
 
-/// matrix = left * transposed right.
+/// Computes matrix = left * transposed right.
 void product_of_factors(const low_rank_shape& shape, std::span<const float> left,
                         std::span<const float> right, std::span<float> matrix);
 
-/// matrix += scale * (left * transposed right), the product rounded before the sum.
+/// Computes matrix += scale * (left * transposed right); the product is rounded before the sum.
 void add_product_of_factors(const low_rank_shape& shape, float scale, std::span<const float> left,
                             std::span<const float> right, std::span<float> matrix);
 

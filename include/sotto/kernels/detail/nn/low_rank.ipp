@@ -16,8 +16,8 @@ namespace sotto::detail::kernels {
 
 inline namespace SOTTO_UNIT {
 
-/// left[j][i] = sum over c of matrix[i][c] * right[j][c], place c in float sum c % 32, so that
-/// there is one order for every instruction set.
+/// left[j][i] = sum over c of matrix[i][c] * right[j][c]. Place c is added to float sum c % 32, the
+/// same order on every instruction set.
 struct left_factor {
     template <instruction_set Set>
     SOTTO_INLINE static void run(const low_rank_shape& given, const float* matrix,
@@ -57,9 +57,8 @@ struct left_factor {
     }
 };
 
-/// right[j][c] = sum over i of matrix[i][c] * left[j][i], four rows at a time: those are read from
-/// the cache for every vector but the first, and what is added to is read and written once for the
-/// four of them.
+/// right[j][c] = sum over i of matrix[i][c] * left[j][i], four rows at a time. Every vector except
+/// the first reads these rows from the cache, and the sum is read and written once for all four.
 struct right_factor {
     template <instruction_set Set>
     SOTTO_INLINE static void run(const low_rank_shape& given, const float* matrix,
@@ -105,7 +104,7 @@ struct right_factor {
     }
 };
 
-/// to[i][c] = or += scale * (sum over j, in their order, of left[j][i] * right[j][c]).
+/// to[i][c] = or += scale * (sum over j, in order, of left[j][i] * right[j][c]).
 template <bool Add>
 struct product_of_factors_kernel {
     template <instruction_set Set>

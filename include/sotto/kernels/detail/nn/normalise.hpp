@@ -14,32 +14,33 @@ struct two_sums {
     float second = 0.0f;  // see the function
 };
 
-/// What normalisation does to every value.
-///   math    y = scale (x - mean) + shift, and with `rectified` the larger of that and 0
+/// The normalisation of each value.
+///   math    y = scale (x - mean) + shift; with `rectified`, the maximum of this and 0
 struct normalisation {
-    float mean = 0.0f;       // taken away first
-    float scale = 1.0f;      // multiplied by then
-    float shift = 0.0f;      // added at last
-    bool rectified = false;  // whether what is below 0 becomes 0
+    float mean = 0.0f;       // subtracted first
+    float scale = 1.0f;      // multiplied next
+    float shift = 0.0f;      // added last
+    bool rectified = false;  // true: negative results become 0
 };
 
-// Spans of one call have one length. Sums are in an order that depends on it and the instruction
-// set alone; with no multiply-add fused or with another order of the sums, their last bits differ
-// between instruction sets.
+// All spans of a call have the same length. The order of sums depends only on it and on the
+// instruction set. Different orders and fused multiply-adds change the last bits between
+// instruction sets.
 
-/// The sums of x - centre and of its square. Costs a read of x.
+/// Returns the sums of x - centre and of its square. Costs one read of x.
 two_sums sums_of_deviations(std::span<const float> x, float centre) noexcept;
 
-/// y = scale (x - mean) + shift, or the larger of that and 0; y may be x. Costs a read and a write.
+/// Computes y = scale (x - mean) + shift, with `rectified` its maximum with 0; y may be x. Costs
+/// one read and one write.
 void normalise(std::span<const float> x, std::span<float> y, const normalisation& how) noexcept;
 
-/// The sums of dy and of dy (x - mean), where dy counts only where y > 0 if y was rectified. Costs
-/// a read of both.
+/// Returns the sums of dy and of dy (x - mean). If y was rectified, dy counts only where y > 0.
+/// Costs one read of both.
 two_sums sums_of_gradients(std::span<const float> x, std::span<const float> dy,
                            const normalisation& how) noexcept;
 
-/// The way back through a normalisation whose mean and scale depend on x. Costs two reads and a
-/// write; dx may be x or dy.
+/// Computes the gradient of a normalisation whose mean and scale depend on x. Costs two reads and
+/// one write; dx may be x or dy.
 ///   math    dx = scale (dy - mean_change) - slope (x - mean), with dy as for sums_of_gradients
 void normalise_back(std::span<const float> x, std::span<const float> dy, std::span<float> dx,
                     const normalisation& how, float mean_change, float slope) noexcept;

@@ -12,10 +12,10 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// Sums over `Term`, which adds what a value (or a vector of them) has to two sums.
+/// Sums over `Term`, which adds a value's, or a vector's, terms to two sums.
 template <class Term>
 struct add_up {
-    // Four sums of each kind: each add waits for the one before it, about four cycles.
+    // Four sums of each kind: each addition waits about four cycles for the previous one.
     template <instruction_set Set, class... Arguments>
     SOTTO_INLINE static two_sums run(const float* x, const float* dy, std::size_t count,
                                      const Arguments&... how) noexcept {
@@ -77,7 +77,7 @@ struct apply_normalisation {
     }
 };
 
-/// Sets dy to 0 where the rectifier was off. It computes y again, which is faster than to read it.
+/// Sets dy to 0 where the rectifier was off. Recomputing y is faster than reading it.
 template <class Vector>
 SOTTO_INLINE void pass_rectifier(Vector& change, const Vector& value, const normalisation& how) {
     const Vector y = (value - how.mean) * how.scale + how.shift;
@@ -94,7 +94,7 @@ struct gradient_term {
     }
 };
 
-/// dx = scale (dy - mean_change) - slope (x - mean), over what comes through the rectifier.
+/// dx = scale (dy - mean_change) - slope (x - mean), over the gradient after the rectifier.
 struct normalisation_gradient {
     template <instruction_set Set>
     SOTTO_INLINE static void run(const float* x, const float* dy, float* dx, std::size_t count,

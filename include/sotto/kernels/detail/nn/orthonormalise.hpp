@@ -8,14 +8,14 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// Makes vectors, one behind the other, orthogonal to each other and of length 1, each from what
-/// the ones before leave of it; one of which nothing is left becomes zero. Says how many did.
-///   math    Gram-Schmidt, modified, in doubles: products of two vectors are off from 0 or 1 by
-///           2^-20 at most, and mostly by the rounding to float alone
+/// Makes contiguous vectors orthogonal and of length 1, in order: each loses its projections on the
+/// previous ones. A vector without remainder becomes zero. Returns the number of such vectors.
+///   math    modified Gram-Schmidt in doubles: products of two vectors differ from 0 or 1 by at
+///           most 2^-20, and mostly only by the rounding to float
 ///   shape   vectors: count * length floats;  wide: at least as many doubles, overwritten
 ///   cost    2 * count^2 * length operations. The same bits on every instruction set
-///   errors  invalid_option: vectors of another length, too few doubles. What is not finite
-///           becomes NaN, or infinity
+///   errors  invalid_option: vectors of another length, too few doubles. Values that are not finite
+///           become NaN or infinity
 std::size_t orthonormalise(std::size_t length, std::span<float> vectors, std::span<double> wide);
 
 }  // namespace sotto::detail::kernels::inline SOTTO_UNIT

@@ -18,8 +18,8 @@
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
 struct orthonormalise_vectors {
-    /// Of a vector's length, what others leave of it when only rounding is left: products and sums
-    /// of doubles are off by about 2^-53 of the length.
+    /// Part of a vector's length below which the remainder is rounding error: products and sums of
+    /// doubles are off by about 2^-53 of the length.
     static constexpr double nothing = 0x1p-30;
 
     template <instruction_set Set>
@@ -57,8 +57,7 @@ struct orthonormalise_vectors {
         for (std::size_t i = 0; i < count; ++i) from[i] = from[i] - part * other[i];
     }
 
-    /// In eight partial sums, place i in sum i % 8, so that there is one order for every
-    /// instruction set.
+    /// Uses eight partial sums, place i in sum i % 8: the same order on every instruction set.
     template <int Lanes>
     SOTTO_INLINE static double dot(const double* a, const double* b, std::size_t count) noexcept {
         SOTTO_UNFUSED_BODY

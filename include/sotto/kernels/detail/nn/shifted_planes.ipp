@@ -13,7 +13,7 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-// Sixteen floats from two places.
+// Loads sixteen floats from two places.
 template <bool Touching>
 SOTTO_INLINE void load_octets(floats<16>& to, const float* from,
                               const std::int32_t* places) noexcept {
@@ -35,8 +35,8 @@ SOTTO_INLINE void load_octets(floats<8>& to, const float* from,
 }
 
 struct multiply_shifted_kernel {
-    // Rows x Columns vectors are summed in registers over the whole depth: each value of the planes
-    // that is loaded is used Rows times, each weight Columns times.
+    // Sums Rows x Columns vectors in registers over the whole depth. Each loaded value of the
+    // planes is used Rows times, each weight Columns times.
     template <int Lanes, int Rows, int Columns, bool Touching>
     SOTTO_INLINE static void tile(const shifted_planes& x, std::int64_t octet, const float* weights,
                                   const float* start, float* out, std::int64_t rows) noexcept {
@@ -67,13 +67,14 @@ struct multiply_shifted_kernel {
                     store(sums[r][c], out + r * x.octets * 8 + (octet + c * octets) * 8);
     }
 
-    // A strip of columns, small enough for the first-level cache, meets all rows before the next.
+    // A strip of columns, which fits the first-level cache, is used for all rows before the next
+    // strip.
     template <int Lanes, int Rows, int Columns, bool Touching>
     SOTTO_INLINE static void strip(const shifted_planes& x, std::int64_t octet,
                                    const float* weights, const float* start, float* out,
                                    std::int64_t rows) noexcept {
         for (std::int64_t row = 0; row < rows; row += Rows) {
-            // Without depth there are no weights, and no place among them.
+            // With depth 0 there are no weights and no offsets into them.
             const std::int64_t block = row / packed_rows,
                                inside = x.depth > 0 ? row % packed_rows : 0;
             tile<Lanes, Rows, Columns, Touching>(x, octet,
@@ -90,8 +91,8 @@ struct multiply_shifted_kernel {
         std::int64_t octet = 0;
         while (octet + octets <= x.octets) {
             const std::int64_t left = (x.octets - octet) / octets;
-            // Two and two rather than three and one: one column of sums cannot keep the
-            // multipliers busy.
+            // Splits four columns into two and two instead of three and one: one column of sums
+            // cannot keep the multipliers busy.
             const std::int64_t columns =
                 left == 4 ? (std::min)(most, 2) : std::min<std::int64_t>(most, left);
             if (columns == 3)
@@ -109,7 +110,7 @@ struct multiply_shifted_kernel {
     template <instruction_set Set>
     SOTTO_INLINE static void run(const shifted_planes& x, const float* weights, const float* start,
                                  float* out, std::int64_t rows) noexcept {
-        // 8 x 3 sums of 32 registers, 4 x 3 of 16; without fused multiply-adds 4 x 1.
+        // 8 x 3 sums in 32 registers, 4 x 3 in 16; without fused multiply-adds 4 x 1.
         if constexpr (Set == instruction_set::avx512) {
             if (x.pairs_touch)
                 strips<16, 8, true>(x, weights, start, out, rows, 3);
@@ -122,8 +123,8 @@ struct multiply_shifted_kernel {
 };
 
 struct correlate_shifted_kernel {
-    // Rows x Depth vectors are summed in registers over all images, then over their lanes. Beyond
-    // the last row or shift the last one is taken again and its sums are dropped.
+    // Sums Rows x Depth vectors in registers over all images, then over their lanes. Past the last
+    // row or shift, the last one is repeated and its sums are dropped.
     template <int Lanes, int Rows, int Depth, bool Touching>
     SOTTO_INLINE static void tile(const shifted_planes& x, const image_series& images,
                                   const float* rows, std::int64_t row, std::int64_t last_row,
@@ -161,7 +162,7 @@ struct correlate_shifted_kernel {
                     out[(row + r) * x.depth + k + d] += sum_of(sums[r][d]);
     }
 
-    // Rows stay in the first-level cache while all shifts pass by.
+    // Keeps rows in the first-level cache during all shifts.
     template <int Lanes, int Rows, int Depth, bool Touching>
     SOTTO_INLINE static void tiles(const shifted_planes& x, const image_series& images,
                                    const float* rows, std::int64_t row_count, std::int64_t first,

@@ -9,12 +9,12 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// y = 1 / (1 + exp(-x)); y may be x. Relative error below 2e-7 down to x = -87; from there on it
-/// stays at exp(-87). The same bits on every instruction set; a NaN stays one.
+/// Computes y = 1 / (1 + exp(-x)); y may be x. The relative error is below 2e-7 down to x = -87;
+/// below that y stays at exp(-87). Gives the same bits on every instruction set; NaN stays NaN.
 void sigmoid(std::span<const float> x, std::span<float> y) noexcept;
 
-/// y = tanh x; y may be x. Relative error below 2e-7, also near 0. The same bits on every
-/// instruction set; a NaN stays one.
+/// Computes y = tanh x; y may be x. The relative error is below 2e-7, also near 0. Gives the same
+/// bits on every instruction set; NaN stays NaN.
 void tanh(std::span<const float> x, std::span<float> y) noexcept;
 
 }  // namespace sotto::detail::kernels::inline SOTTO_UNIT

@@ -9,12 +9,12 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// What both functions below are made of, for y <= 0.
-///   math    y = n log 2 + r, n to the nearest, so |r| < 0.35;  power = 2^n;
-///           scaled = power (exp(r) - 1), so that exp(y) = scaled + power and
-///           exp(y) - 1 = scaled + (power - 1) without cancellation.
-///           The series of exp leaves out 6e-9 after seven terms. n times the first 17 bits of
-///           log 2 is exact. Below -87, y counts as -87: 2^-126 is the last power that is normal.
+/// The common part of both functions below, for y <= 0.
+///   math    y = n log 2 + r, n to the nearest, so |r| < 0.35;  power = 2^n
+///           scaled = power (exp(r) - 1), so that exp(y) = scaled + power and exp(y) - 1 = scaled +
+///           (power - 1) without cancellation.
+///           The series of exp omits 6e-9 after seven terms. n times the first 17 bits of log 2 is
+///           exact. Values below -87 count as -87: 2^-126 is the smallest normal power.
 template <int Lanes>
 SOTTO_INLINE void split_exponential(const floats<Lanes>& at, floats<Lanes>& scaled,
                                     floats<Lanes>& power) noexcept {
@@ -22,7 +22,7 @@ SOTTO_INLINE void split_exponential(const floats<Lanes>& at, floats<Lanes>& scal
     using lanes = floats<Lanes>;
     using words = integers<Lanes>;
     const lanes lowest = lanes{} - 87.0f;
-    const lanes y = at < lowest ? lowest : at;  // a NaN stays one
+    const lanes y = at < lowest ? lowest : at;  // NaN stays NaN
     const auto n = __builtin_convertvector(y * 0x1.715476p+0f - 0.5f, words);
     const auto whole = __builtin_convertvector(n, lanes);
     const lanes r = (y - whole * 0x1.62e4p-1f) - whole * 0x1.7f7d1cp-20f;

@@ -16,7 +16,7 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// Writes, or adds, one of two values by the sign.
+/// Writes or adds one of two values, chosen by the sign.
 template <bool Add>
 struct choose_by_sign {
     template <instruction_set Set>

@@ -22,7 +22,7 @@ constexpr bool is_block_length(std::size_t block) noexcept {
     return std::has_single_bit(block) && block >= 256 && block <= std::size_t{1} << 20;
 }
 
-/// A block that there is, and an array that has something of each block.
+/// Checks the block length, and that an array has one element for each block.
 inline void require_blocks(const char* function, std::size_t block, std::size_t values,
                            const sized& of_each) {
     if (!is_block_length(block)) [[unlikely]]

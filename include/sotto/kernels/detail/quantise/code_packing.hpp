@@ -10,8 +10,8 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// The first bytes of a register, as many as a Number has. They are stored as a vector of bytes:
-/// g++ 12 joins stores of numbers by shuffles, which take longer than the stores.
+/// Stores the first bytes of a register, as many as a Number has, as a vector of bytes. g++ 12
+/// joins stores of numbers by shuffles, which cost more than the stores.
 template <class Number, class Vector>
 SOTTO_INLINE void store_first(const Vector& from, std::uint8_t* to) noexcept {
     typedef Number numbers __attribute__((vector_size(sizeof(Vector))));
@@ -19,9 +19,9 @@ SOTTO_INLINE void store_first(const Vector& from, std::uint8_t* to) noexcept {
     *reinterpret_cast<stored*>(to) = stored(numbers(from)[0]);
 }
 
-/// From words to bytes, which compilers do lane by lane when left to themselves:
+/// Narrows words to bytes, which compilers otherwise do lane by lane:
 ///   narrow        the low byte of every word to Lanes bytes
-///   narrow_pairs  the low byte of every second word, from the first on, to Lanes / 2 bytes
+///   narrow_pairs  the low byte of words 0, 2, 4, ... to Lanes / 2 bytes
 template <instruction_set Set>
 struct byte_lanes {
     static constexpr int lanes = lanes_of(Set);
@@ -56,8 +56,8 @@ struct byte_lanes<instruction_set::avx2> {
     using pairs = builtin_vectors<32>::pairs;
     using shorts = builtin_vectors<16>::shorts;
 
-    // A shuffle of bytes stays in each half of the register: what the halves then begin with is
-    // put together.
+    // A byte shuffle stays within each half of the register, so the starts of both halves are then
+    // joined.
     SOTTO_AVX2 static void narrow(const words<8>& from, std::uint8_t* to) noexcept {
         constexpr bytes order = {0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 8, 12};
         const auto halves = pairs(__builtin_ia32_pshufb256(bytes(from), order));
@@ -96,7 +96,7 @@ struct signed_bytes {
     typedef signed char type __attribute__((vector_size(Lanes)));
 };
 
-/// As many signed bytes to words.
+/// Widens Lanes signed bytes to words.
 template <instruction_set Set>
 struct widen_bytes {
     static constexpr int lanes = lanes_of(Set);
@@ -109,7 +109,7 @@ struct widen_bytes {
 };
 
 #if defined(__x86_64__) && !defined(__clang__)
-// The compiler's own conversion is lane by lane in g++ 12.
+// g++ 12 compiles its own conversion lane by lane.
 template <>
 struct widen_bytes<instruction_set::sse4_2> {
     SOTTO_SSE42 static void run(const std::uint8_t* from, integers<4>& to) noexcept {
@@ -145,8 +145,8 @@ struct word_pairs {
     typedef std::uint64_t type __attribute__((vector_size(Lanes * 4)));
 };
 
-/// The low nibbles of eight bytes, one behind the other. There is an instruction for it, which is
-/// very slow on some of the processors with AVX2 that use this.
+/// Returns the low nibbles of eight bytes, contiguous. The instruction for this is very slow on
+/// some processors with AVX2 that run this code.
 SOTTO_INLINE std::uint32_t low_nibbles(std::uint64_t bytes) noexcept {
     bytes = bytes & 0x0f0f0f0f0f0f0f0fu;
     bytes = (bytes | bytes >> 4) & 0x00ff00ff00ff00ffu;
@@ -154,14 +154,14 @@ SOTTO_INLINE std::uint32_t low_nibbles(std::uint64_t bytes) noexcept {
     return static_cast<std::uint32_t>(bytes | bytes >> 16);
 }
 
-// Codes and signs are cut from words of memory, and of a word the lowest byte comes first.
+// Codes and signs are cut from words in memory, whose lowest byte must come first.
 static_assert(std::endian::native == std::endian::little,
               "quantised messages have been written for little endian processors alone");
 
-/// How many values a block is gone through at a time; as many codes are packed at once.
+/// Values processed, and codes packed, at a time.
 inline constexpr std::size_t values_in_group = 32;
 
-/// Whether pack_codes takes codes from the upper bits of words, and not from the lower ones.
+/// True if pack_codes takes codes from the upper bits of words instead of the lower ones.
 template <int Bits, instruction_set Set>
 inline constexpr bool codes_are_upper = Bits == 2 && Set == instruction_set::avx512;
 
@@ -172,8 +172,8 @@ struct two_bits {};
 #if defined(__x86_64__)
 template <>
 struct two_bits<instruction_set::avx512> {
-    /// Which lanes have this bit. Instructions of our own, as in operations.hpp: the compilers have
-    /// no builtin of one name for the first, and no mask goes through memory.
+    /// Returns the lanes with this bit. Uses inline assembly, as operations.hpp: the first
+    /// instruction has no builtin common to both compilers, and no mask is stored to memory.
     SOTTO_AVX512 static std::uint64_t lanes_with(const words<16>& codes,
                                                  std::uint32_t bit) noexcept {
         std::uint16_t mask;
@@ -193,8 +193,8 @@ struct two_bits<instruction_set::avx512> {
 };
 #endif
 
-/// Writes 32 codes of Bits bits, the first lowest. The words have no other bits set, but of 8-bit
-/// codes, and where codes_are_upper.
+/// Writes 32 codes of Bits bits, the first lowest. The words must have no other bits set, except
+/// for 8-bit codes and if codes_are_upper.
 template <int Bits, instruction_set Set>
 SOTTO_INLINE void pack_codes(const words<lanes_of(Set)> (&codes)[values_in_group / lanes_of(Set)],
                              std::uint8_t* to) noexcept {
@@ -213,14 +213,14 @@ SOTTO_INLINE void pack_codes(const words<lanes_of(Set)> (&codes)[values_in_group
         const std::uint64_t bits = two_bits<Set>::of(codes[0], codes[1]);
         __builtin_memcpy(to, &bits, sizeof bits);
     } else {
-        // Bytes of which the low nibbles hold one vector's codes, and the high ones the next one's.
+        // The low nibble of each byte holds a code of one vector, the high nibble one of the next.
         for (std::size_t i = 0; i < vectors; i += 2) {
             const words<lanes> both = codes[i] | codes[i + 1] << 4;
             const pairs two = reinterpret_cast<pairs>(both);
             const pairs joined = two | two >> 30;
             std::uint8_t bytes[lanes / 2];
             byte_lanes<Set>::narrow_pairs(reinterpret_cast<words<lanes>>(joined), bytes);
-            std::uint64_t all = 0;  // of what was stored alone: more would have to wait for it
+            std::uint64_t all = 0;  // only the stored bytes: a wider load would wait
             __builtin_memcpy(&all, bytes, sizeof bytes);
             const std::uint64_t first = low_nibbles(all), second = low_nibbles(all >> 4);
             const std::uint64_t bits = first | second << 2 * lanes;
@@ -229,14 +229,14 @@ SOTTO_INLINE void pack_codes(const words<lanes_of(Set)> (&codes)[values_in_group
     }
 }
 
-/// Lanes of the codes that pack_codes wrote, with their signs.
+/// Reads Lanes codes that pack_codes wrote, with their signs.
 template <int Bits, instruction_set Set>
 SOTTO_INLINE void unpack_codes(const std::uint8_t* from, integers<lanes_of(Set)>& codes) noexcept {
     constexpr int lanes = lanes_of(Set);
     if constexpr (Bits == 8) {
         widen_bytes<Set>::run(from, codes);
     } else {
-        // Every lane gets the word that it is in, and shifts the others out at both ends.
+        // Each lane gets its whole word and shifts out the other codes at both ends.
         words<lanes> bits;
         if constexpr (lanes * Bits == 64) {
             std::uint64_t all;
@@ -254,7 +254,7 @@ SOTTO_INLINE void unpack_codes(const std::uint8_t* from, integers<lanes_of(Set)>
             const int above = 32 - Bits - lane * Bits % 32;
             up[lane] = lanes == 4 ? 1u << above : static_cast<std::uint32_t>(above);
         }
-        if constexpr (lanes == 4)  // there, each lane's own shift is a multiplication
+        if constexpr (lanes == 4)  // without per-lane shifts, a multiplication
             bits = bits * up;
         else
             bits = bits << up;

@@ -6,17 +6,17 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// Scales of this many values.
+/// Returns the number of scales of `values` values.
 constexpr std::size_t blocks_of(std::size_t values, std::size_t block) noexcept {
     return values / block + (values % block != 0 ? 1 : 0);
 }
 
-/// Bytes of this many codes of `bits` bits each, the last one filled up with zeros.
+/// Returns the bytes of this many codes of `bits` bits each, rounded up.
 constexpr std::size_t bytes_of_codes(std::size_t values, std::size_t bits) noexcept {
     return values / 8 * bits + (values % 8 * bits + 7) / 8;
 }
 
-/// Bytes of the signs of this many values.
+/// Returns the bytes of the signs of this many values.
 constexpr std::size_t bytes_of_signs(std::size_t values) noexcept {
     return values / 8 + (values % 8 != 0 ? 1 : 0);
 }

@@ -8,12 +8,12 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// What the random words of 2^32 counters in a row depend on.
+/// The key of the random words of 2^32 consecutive counters.
 struct random_key {
     std::uint32_t first, second;
 };
 
-/// The key of all counters that have these upper 32 bits.
+/// Returns the key of all counters with these upper 32 bits.
 ///   source  SplitMix64: Steele, Lea, Flood 2014, Fast splittable pseudorandom number generators
 constexpr random_key key_of_counters(std::uint64_t seed, std::uint64_t counter) noexcept {
     const auto mix = [](std::uint64_t x) {
@@ -26,7 +26,7 @@ constexpr random_key key_of_counters(std::uint64_t seed, std::uint64_t counter) 
     return {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)};
 }
 
-/// What to_random_words does after the first key was added.
+/// The part of to_random_words after the addition of the first key.
 template <class Words>
 SOTTO_INLINE void scramble(std::uint32_t second, Words& words) noexcept {
     words = (words ^ words >> 16) * 0x21f0aaadu + second;
@@ -34,11 +34,11 @@ SOTTO_INLINE void scramble(std::uint32_t second, Words& words) noexcept {
     words = words ^ words >> 15;
 }
 
-/// Turns the lower halves of counters into random words, one or a vector of them: a pure function
-/// of counter and key, for rounding at the speed of memory. random_stream is for all else.
-///   math    two rounds of shift, xor and multiplication, between which the key enters: for each
+/// Turns the lower halves of counters into random words, one or a vector of them. A pure function
+/// of counter and key, for rounding at memory speed. All other code uses random_stream.
+///   math    two rounds of shift, xor and multiplication, with the key added between them: for each
 ///           key a permutation of the 2^32 words
-///   cost    11 operations a vector
+///   cost    11 operations per vector
 ///   source  Wellons 2018, Prospecting for hash functions (github.com/skeeto/hash-prospector)
 template <class Words>
 SOTTO_INLINE void to_random_words(const random_key& key, Words& counters) noexcept {
@@ -46,11 +46,10 @@ SOTTO_INLINE void to_random_words(const random_key& key, Words& counters) noexce
     scramble(key.second, counters);
 }
 
-/// The random words of values in a row, 32 at a time, of which the first has an index that 32
-/// divides.
+/// The random words of consecutive values, 32 at a time. The first index must be a multiple of 32.
 ///   math    value i takes the word of counter i / 32 * 16 + i % 16, with its halves exchanged if
-///           i / 16 is odd. So each word serves two values, of which each sees all its bits, and
-///           neither has the other's upper 16 among its own upper 16.
+///           i / 16 is odd. Each word thus serves two values. Each value uses all its bits, and the
+///           upper 16 bits of the two values are different halves of it
 template <int Lanes>
 class random_groups {
 public:

@@ -11,9 +11,9 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// A float rounded to IEEE binary16, as its bits: 1 sign, 5 exponent, 10 fraction.
-///   math    to nearest, ties to even; from 65520 on infinity; subnormals down to 2^-24; a NaN
-///           stays one, quiet, with its upper payload bits: what F16C computes, on every machine
+/// Returns a float rounded to IEEE binary16, as its bits: 1 sign, 5 exponent, 10 fraction.
+///   math    to nearest, ties to even; infinity from 65520 on; subnormals down to 2^-24; NaN stays
+///           a quiet NaN with its upper payload bits. Equals F16C on every machine
 constexpr std::uint16_t to_fp16(float value) noexcept {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7FFFFFFF;
@@ -22,16 +22,16 @@ constexpr std::uint16_t to_fp16(float value) noexcept {
         half = 0x7E00 | (magnitude >> 13 & 0x3FF);
     } else if (magnitude >= 0x47800000) {  // 2^16
         half = 0x7C00;
-    } else if (magnitude >= 0x38800000) {  // 2^-14: a carry out of the fraction is right as it is
+    } else if (magnitude >= 0x38800000) {  // 2^-14: a carry out of the fraction is correct as it is
         half = (magnitude - 0x38000000 + 0xFFF + (magnitude >> 13 & 1)) >> 13;
     } else {
-        // The last bit of 0.5f is worth 2^-24, the unit of subnormals: the addition rounds for us.
+        // The last bit of 0.5f is 2^-24, the unit of subnormals, so the addition rounds.
         half = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3F000000;
     }
     return static_cast<std::uint16_t>(sign | half);
 }
 
-/// The float that an IEEE binary16 stands for: exact; a signalling NaN becomes quiet.
+/// Returns the exact float value of an IEEE binary16; a signalling NaN becomes quiet.
 constexpr float from_fp16(std::uint16_t half) noexcept {
     const std::uint32_t sign = (half & 0x8000u) << 16, magnitude = (half & 0x7FFFu) << 13;
     std::uint32_t bits = 0;
@@ -41,13 +41,13 @@ constexpr float from_fp16(std::uint16_t half) noexcept {
         bits = 0x7F800000;
     else if (magnitude >= 0x00800000)
         bits = magnitude + 0x38000000;
-    else  // a fraction in units of 2^-24, put behind the leading bit of 2^-14, which then goes
+    else  // a fraction in units of 2^-24: adds the leading bit of 2^-14, then subtracts it
         bits =
             std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude + 0x38800000) - 0x1p-14f);
     return std::bit_cast<float>(sign | bits);
 }
 
-/// A float rounded to bfloat16, as its bits: the upper half of a float.
+/// Returns a float rounded to bfloat16, as its bits: the upper half of a float.
 ///   math    to nearest, ties to even; overflow to infinity; subnormals kept; NaN kept, quiet
 constexpr std::uint16_t to_bf16(float value) noexcept {
     const auto bits = std::bit_cast<std::uint32_t>(value);
@@ -55,29 +55,29 @@ constexpr std::uint16_t to_bf16(float value) noexcept {
     return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
-/// The float that a bfloat16 stands for: exact, bit for bit.
+/// Returns the exact float value of a bfloat16, bit for bit.
 constexpr float from_bf16(std::uint16_t half) noexcept {
     return std::bit_cast<float>(std::uint32_t{half} << 16);
 }
 
-// The conversions below are each the scalar function's arithmetic, on as many lanes as the argument
-// has, with both sides of every `if` computed and one chosen. Processors with AVX2 have
-// instructions for binary16; those of bfloat16, where there are any, flush subnormals.
+// The conversions below run the scalar function's arithmetic on as many lanes as the argument has:
+// both sides of every `if` are computed and one is chosen. Processors with AVX2 have instructions
+// for binary16. Instructions for bfloat16, where they exist, flush subnormals.
 
-// The four conversions on spans of one size, or it is an invalid_option, which share no memory: bit
-// for bit the scalar ones, on every instruction set. Each reads and writes 6 bytes a value
-// together.
+// The four conversions on spans. Different sizes are an invalid_option, and the spans share no
+// memory. They equal the scalar functions bit for bit on every instruction set. Each reads and
+// writes 6 bytes a value in total.
 
-/// To the nearest, ties to even, as float_to_fp16.
+/// Rounds to nearest, ties to even, as to_fp16.
 void round_to_fp16(std::span<const float> from, std::span<std::uint16_t> to);
 
-/// To the nearest, ties to even, as float_to_bf16.
+/// Rounds to nearest, ties to even, as to_bf16.
 void round_to_bf16(std::span<const float> from, std::span<std::uint16_t> to);
 
-/// As fp16_to_float.
+/// Converts as from_fp16.
 void widen_from_fp16(std::span<const std::uint16_t> from, std::span<float> to);
 
-/// As bf16_to_float.
+/// Converts as from_bf16.
 void widen_from_bf16(std::span<const std::uint16_t> from, std::span<float> to);
 
 }  // namespace sotto::detail::kernels::inline SOTTO_UNIT

@@ -14,11 +14,11 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// Lanes halves, as their bits.
+/// The bits of Lanes halves.
 template <int Lanes>
 using halves = typename vector_of<std::uint16_t, Lanes>::type;
 
-/// The same, as the compilers' builtins take and give them.
+/// The same in the type of the compilers' builtins.
 template <int Lanes>
 using signed_halves = typename vector_of<std::int16_t, Lanes>::type;
 

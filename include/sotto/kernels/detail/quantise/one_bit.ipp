@@ -36,7 +36,7 @@ struct one_bit_blocks {
         }
     }
 
-    /// residual += x, its signs, and their means.
+    /// Computes residual += x, its signs and their means.
     template <instruction_set Set>
     SOTTO_INLINE static void sign_block(const float* x, float* residual, std::size_t count,
                                         sign_means& means, std::uint8_t* signs) noexcept {
@@ -75,7 +75,7 @@ struct one_bit_blocks {
         return count == 0 ? 0.0f : static_cast<float>(sum / static_cast<double>(count));
     }
 
-    /// residual -= the mean of its sign. Asks for the next block meanwhile.
+    /// Computes residual -= the mean of its sign and prefetches the next block.
     template <instruction_set Set>
     SOTTO_INLINE static void leave_rest(const sign_means& means, const float* x, float* residual,
                                         std::size_t count, std::size_t next) noexcept {

@@ -15,49 +15,49 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// The codes of Bits bits: -largest..largest, of which a step is 1 / largest of the scale.
+/// The codes of Bits bits: -largest..largest, in steps of scale / largest.
 template <int Bits>
 struct code_range {
     static constexpr int largest = (1 << (Bits - 1)) - 1;
     static constexpr float step = 1.0f / largest;
-    static_assert(step * largest == 1.0f);  // the scale itself comes back exactly
-    /// Bits behind the point with which a random number is added: with them, code and sign fill a
+    static_assert(step * largest == 1.0f);  // the scale itself decodes exactly
+    /// Fraction bits to which a random number is added: together with code and sign they fill a
     /// word.
     static constexpr int fraction = 32 - Bits;
 };
 
-/// The bits of an infinite scale; those of NaN are above.
+/// The bits of an infinite scale; those of NaN are larger.
 inline constexpr std::uint32_t infinite_scale = 0x7f800000u;
 
-/// Below this no value is sent: what follows would leave the range of floats.
+/// Smaller scales encode as 0: they would leave the range of floats.
 inline constexpr float least_scale = 0x1p-96f;
 
-/// What values are multiplied by, so that those up to `scale` come to at most largest * unit.
+/// Returns the factor that maps values up to `scale` to at most largest * unit.
 inline float code_factor(float scale, float largest, float unit) noexcept {
     if (scale < least_scale) return 0.0f;
     float factor = static_cast<float>(double{largest} / double{scale} * double{unit});
-    // Below the exact quotient rather than above, so that no rounding goes beyond the largest.
+    // Below the exact quotient, so that rounding never exceeds the largest code.
     if (scale * factor > largest * unit)
         factor = std::bit_cast<float>(std::bit_cast<std::uint32_t>(factor) - 1);
     return factor;
 }
 
-/// Asks for lines of x and, if there is one, of the residual, so many values ahead. They are to
-/// come to the second cache: one of 1 MiB has room for this block and the next of up to 2^16
-/// values, or of 2^15 with their residuals. Lines of larger ones may be gone when they are read.
+/// Prefetches lines of x, and of the residual if there is one, this many values ahead into the
+/// second-level cache. A cache of 1 MiB holds this block and the next if they have up to 2^16
+/// values, or 2^15 with residuals. Lines of larger blocks may be evicted before use.
 template <std::size_t Ahead, bool Feedback>
 SOTTO_INLINE void fetch_values(const float* x, const float* residual) noexcept {
     __builtin_prefetch(x + Ahead, 0, 2);
     if constexpr (Feedback) __builtin_prefetch(residual + Ahead, 0, 2);
 }
 
-/// The residual's place i, where there is a residual.
+/// Returns the address of the residual's place i, or null without a residual.
 template <bool Feedback, class Float>
 SOTTO_INLINE Float* residual_at(Float* residual, std::size_t i) noexcept {
     return Feedback ? residual + i : nullptr;
 }
 
-/// What is quantised: x, or with error feedback x + residual.
+/// Loads the values to quantise: x, or with error feedback x + residual.
 template <bool Feedback, int Lanes>
 SOTTO_INLINE void load_values(const float* x, const float* residual, std::size_t count,
                               floats<Lanes>& to) noexcept {
@@ -69,19 +69,20 @@ SOTTO_INLINE void load_values(const float* x, const float* residual, std::size_t
     }
 }
 
-/// The largest magnitude of a block, as bits: as numbers these have the order of magnitudes, with
-/// infinity and then NaN above all others.
+/// The largest magnitude of a block, as bits. Compared as integers, bits have the order of
+/// magnitudes, with infinity and then NaN above all others.
 template <bool Feedback, int Lanes>
 struct largest_of_block {
     static constexpr int lanes = Lanes;
     static constexpr bool feedback = Feedback;
 
-    /// So that none has to wait for the one before, up to four; a group may have fewer vectors.
+    /// Up to four independent maxima, so that none waits for the previous one; a group may have
+    /// fewer vectors.
     static constexpr std::size_t parts = std::min<std::size_t>(4, values_in_group / Lanes);
 
     integers<Lanes> largest[parts] = {};
 
-    /// Takes the values that begin with number `at` of a group, Lanes of them or `count`.
+    /// Adds Lanes, or `count`, values that begin at index `at` of a group.
     SOTTO_INLINE void take(const float* x, const float* residual, std::size_t count,
                            std::size_t at) noexcept {
         floats<Lanes> value;
@@ -91,7 +92,7 @@ struct largest_of_block {
         most = magnitude > most ? magnitude : most;
     }
 
-    /// Called where a chunk of values ends.
+    /// Called at the end of a chunk of values.
     SOTTO_INLINE void end_chunk() noexcept {}
 
     SOTTO_INLINE std::uint32_t bits() const noexcept {
@@ -102,18 +103,18 @@ struct largest_of_block {
         return static_cast<std::uint32_t>(most);
     }
 
-    /// Of the block's scale, when all of it was taken.
+    /// Returns the block's scale after all of it was added.
     SOTTO_INLINE std::uint32_t scale_bits(const float*, std::size_t) const noexcept {
         return bits();
     }
 };
 
-/// So many values are a chunk: of sums, that many floats are added before a double is. Whether a
-/// block is measured alone or while the one before it is encoded, both passes cut at the same
-/// places, so that sums have the same bits.
+/// Values in a chunk, whose floats are summed before they are added to a double. A block may be
+/// measured alone or during the encoding of the previous one. Both passes use the same chunks, so
+/// sums have the same bits.
 inline constexpr std::size_t values_in_chunk = 256 * values_in_group;
 
-/// Takes all values of a block.
+/// Adds all values of a block.
 template <class Measure>
 SOTTO_INLINE void measure_block(const float* x, const float* residual, std::size_t count,
                                 Measure& to) noexcept {
@@ -131,13 +132,13 @@ SOTTO_INLINE void measure_block(const float* x, const float* residual, std::size
     }
 }
 
-/// How the values of a block become codes.
+/// The parameters of a block's codes.
 struct block_code {
     float scale, factor;
     random_key key;
 };
 
-/// value = what the receiver will compute for these codes.
+/// Computes the value that the receiver will decode.
 template <int Bits, int Lanes>
 SOTTO_INLINE void decode_lanes(const integers<Lanes>& codes, float scale,
                                floats<Lanes>& value) noexcept {
@@ -157,9 +158,9 @@ struct blocks_to_encode {
     std::uint8_t* codes;
 };
 
-/// Values between -most and most, which is positive. It compares bits: as signed numbers those of
-/// positive floats have their order, and the others are below; as unsigned numbers those of
-/// negative floats have the order of their magnitudes, and the others are below.
+/// Clips values to -most..most; most is positive. It compares bits. As signed integers, bits of
+/// positive floats keep their order and all others are smaller. As unsigned integers, bits of
+/// negative floats have the order of their magnitudes and all others are smaller.
 template <instruction_set Set>
 struct clip_lanes {
     static constexpr int lanes = lanes_of(Set);
@@ -188,17 +189,17 @@ struct clip_lanes<instruction_set::avx512> {
 };
 #endif
 
-/// Writes the codes of a block, and what they leave of every value to the residual if there is
-/// feedback. With clipping, values beyond the scale count as the scale.
+/// Writes the codes of a block and, with feedback, the remainders to the residual. With clipping,
+/// values beyond the scale count as the scale.
 template <int Bits, bool Stochastic, bool Feedback, bool Clip>
 struct block_encoder {
     using range = code_range<Bits>;
-    /// What a step becomes: in fixed point, or far enough above the smallest floats.
+    /// Value of a step: in fixed point, or well above the smallest floats.
     static constexpr float unit =
         Stochastic ? static_cast<float>(std::uint32_t{1} << range::fraction) : 256.0f;
-    /// Whether a block is measured while the one before it is encoded, so that memory has something
-    /// to do all the time. With a residual, or bytes rounded to nearest, those are so many streams
-    /// at once that one pass after the other is faster.
+    /// True if a block is measured during the encoding of the previous one, which keeps memory
+    /// busy. With a residual, or bytes rounded to nearest, the many streams make two separate
+    /// passes faster.
     static constexpr bool measures_next = !Feedback && (Stochastic || Bits < 8);
 
     template <instruction_set Set>
@@ -221,7 +222,7 @@ struct block_encoder {
             packed = codes_are_upper<Bits, Set> ? sum : sum >> range::fraction;
             codes = reinterpret_cast<integers<lanes>>(sum) >> range::fraction;
         } else {
-            // The last bit of 1.5 * 2^23 units is worth one: the addition rounds for us.
+            // The last bit of 1.5 * 2^23 units is worth one unit, so the addition rounds.
             scaled = scaled + 0x1.8p23f * unit;
             packed = reinterpret_cast<words<lanes>>(scaled);
             if constexpr (codes_are_upper<Bits, Set>)
@@ -239,16 +240,16 @@ struct block_encoder {
         }
     }
 
-    /// The values of whole groups from `i` on up to `end`. While it works, it measures the next
-    /// block if asked to, or else asks for its lines, so that memory has something to do meanwhile.
+    /// Encodes whole groups from `i` up to `end`. Also measures the next block, or otherwise
+    /// prefetches its lines, to keep memory busy.
     template <instruction_set Set, bool Measures, class Measure>
     SOTTO_INLINE static std::size_t groups(const block_code& how, std::uint64_t index,
                                            const float* x, float* residual, std::size_t i,
                                            std::size_t end, std::size_t next, std::uint8_t* to,
                                            Measure& measured) noexcept {
         constexpr std::size_t group = values_in_group, lanes = lanes_of(Set);
-        // What is measured is read in this very step: it has to be asked for before, by 8 KiB here.
-        // Else it is read after this block, and the line at the same place is early enough.
+        // A measured block is read in this step, so it is prefetched 8 KiB ahead. Otherwise it is
+        // read after this block, and the line at the same place is early enough.
         constexpr std::size_t ahead = Measures ? 2048 : 0;
         random_groups<lanes> numbers(how.key, index + i);
         for (; i + group <= end; i += group) {
@@ -265,7 +266,7 @@ struct block_encoder {
                                           residual_at<Feedback>(residual, at), lanes,
                                           packed[j / lanes]);
             }
-            // Codes of a byte are a fifth of the traffic; of fewer bits this gains nothing.
+            // Codes of a byte are a fifth of the traffic; for fewer bits a prefetch gains nothing.
             if constexpr (Bits == 8) fetch_ahead(to + i);
             pack_codes<Bits, Set>(packed, to + i * Bits / 8);
         }
@@ -277,7 +278,7 @@ struct block_encoder {
                                    float* residual, std::size_t count, std::size_t next,
                                    std::uint8_t* to, Measure& into) noexcept {
         constexpr std::size_t group = values_in_group, lanes = lanes_of(Set);
-        Measure measured = into;  // a copy, of which no store can change a value
+        Measure measured = into;  // a copy that no store can change
         std::size_t i = 0;
         while (i + group <= count) {
             const std::size_t end = (std::min)(i + values_in_chunk, count);
@@ -297,14 +298,14 @@ struct block_encoder {
         std::memcpy(to + i * Bits / 8, bytes, ((count - i) * Bits + 7) / 8);
     }
 
-    /// The block that begins at `start` with this scale, of which the bits are given; of a block
-    /// that is not finite no code says anything, and so all are 0. Meanwhile the next block is
-    /// measured, if there is a whole one and this one is finite: says whether.
+    /// Encodes the block that begins at `start` with the scale of these bits. A block that is not
+    /// finite gets codes 0. Also measures the next block if it is complete and this one is finite,
+    /// and returns true if so.
     template <instruction_set Set, class Measure>
     SOTTO_INLINE static bool with_scale(const blocks_to_encode& all, std::size_t start,
                                         std::size_t count, std::uint32_t bits,
                                         Measure& next) noexcept {
-        // By its bits: a NaN stays one, also under -ffast-math.
+        // Compares bits, which keeps NaN also under -ffast-math.
         const bool is_sent = bits >= std::bit_cast<std::uint32_t>(least_scale);
         const float scale = is_sent ? std::bit_cast<float>(bits) : 0.0f;
         all.scales[start / all.block] = scale;
@@ -328,7 +329,7 @@ struct block_encoder {
         return false;
     }
 
-    /// All blocks. Measures begin as copies of `empty`.
+    /// Encodes all blocks. Measures begin as copies of `empty`.
     template <instruction_set Set, class Measure>
     SOTTO_INLINE static void blocks(const blocks_to_encode& all, const Measure& empty) noexcept {
         bool is_measured = false;

@@ -37,8 +37,8 @@ struct norm_of_block {
     }
     SOTTO_INLINE void end_chunk() noexcept { spread.end_chunk(); }
 
-    /// Not below the largest magnitude, as rounding could have it where all others are 0, and not
-    /// above the largest float.
+    /// Not below the largest magnitude, which rounding could cause if all other values are 0, and
+    /// not above the largest float.
     SOTTO_INLINE std::uint32_t scale_bits(const float* x, std::size_t count) const noexcept {
         constexpr double most_of_all = (std::numeric_limits<float>::max)();
         const std::uint32_t most = spread.largest.bits();

@@ -8,11 +8,11 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// The signs of n floats as pack_signs has them, and the mean of their magnitudes, 0 of none: what
-/// unpack_signs takes to be nearest to the floats.
+/// Writes the signs of n floats as pack_signs and returns the mean of their magnitudes, 0 for none:
+/// the magnitude with which unpack_signs is nearest to the floats.
 ///   cost    reads 4 bytes a value once, writes an eighth of one. The same bits on every
 ///           instruction set: sums are of doubles, in one order
-///   errors  invalid_option: another number of bytes. Infinity and NaN reach the mean
+///   errors  invalid_option: a wrong number of bytes. Infinity and NaN enter the mean
 float pack_signs_and_mean(std::span<const float> x, std::span<std::uint8_t> signs);
 
 }  // namespace sotto::detail::kernels::inline SOTTO_UNIT

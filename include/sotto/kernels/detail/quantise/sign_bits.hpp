@@ -15,7 +15,7 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// The sign bits of Lanes floats, the first lowest.
+/// Returns the sign bits of Lanes floats, the first lowest.
 template <instruction_set Set>
 struct sign_bits {
     static std::uint32_t of(const floats<4>& values) noexcept {
@@ -46,7 +46,7 @@ template <>
 struct sign_bits<instruction_set::avx512> {
     SOTTO_AVX512 static std::uint32_t of(const floats<16>& values) noexcept {
         const auto negative = __builtin_ia32_cvtd2mask512(integers<16>(values));
-        // An instruction of our own, as in operations.hpp: no mask goes through memory.
+        // Inline assembly, as in operations.hpp, so that no mask is stored to memory.
         std::uint32_t bits;
         asm("kmovw %1, %0" : "=r"(bits) : "Yk"(negative));
         return bits;
@@ -54,17 +54,17 @@ struct sign_bits<instruction_set::avx512> {
 };
 #endif
 
-/// Values that share a word of signs.
+/// Values per word of signs.
 inline constexpr std::size_t signs_in_word = 32;
 
-/// Expands sign bits to words: all ones where the value is negative, else 0.
+/// Expands sign bits to words: all ones for a negative value, otherwise 0.
 template <int Lanes>
 SOTTO_INLINE void spread_signs(std::uint32_t signs, integers<Lanes>& to) noexcept {
     words<Lanes> up;
     for (int lane = 0; lane < Lanes; ++lane)
         up[lane] = Lanes == 4 ? 1u << (31 - lane) : 31u - static_cast<std::uint32_t>(lane);
     words<Lanes> bits = words<Lanes>{} + signs;
-    if constexpr (Lanes == 4)  // there, each lane's own shift is a multiplication
+    if constexpr (Lanes == 4)  // without per-lane shifts, a multiplication
         bits = bits * up;
     else
         bits = bits << up;

@@ -14,7 +14,7 @@ namespace sotto::detail::kernels {
 
 inline namespace SOTTO_UNIT {
 
-/// Sums in double, value i in sum i % 16, so that there is one order for every instruction set.
+/// Sums in double, value i in sum i % 16: the same order on every instruction set.
 template <int Lanes>
 struct signed_sums {
     static constexpr std::size_t parts = 16 / Lanes, halves = 2;

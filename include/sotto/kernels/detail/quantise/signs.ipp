@@ -19,7 +19,7 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-// A word of signs is copied as it is, and its lowest byte has to come first.
+// A word of signs is copied as it is, so its lowest byte must come first.
 static_assert(std::endian::native == std::endian::little,
               "signs have been written for little endian processors alone");
 

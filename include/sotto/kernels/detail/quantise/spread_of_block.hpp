@@ -17,9 +17,9 @@ namespace sotto::detail::kernels {
 
 inline namespace SOTTO_UNIT {
 
-/// The largest magnitude of a block and its sum of squares: value i in float sum i % 32, and these
-/// by halves into a double after each chunk, so that there is one order for every instruction set.
-/// Scaled: the values are multiplied by a factor before they are squared.
+/// The largest magnitude of a block and its sum of squares. Value i is added to float sum i % 32,
+/// and these are added by halves to a double after each chunk: the same order on every instruction
+/// set. Scaled: multiplies the values by a factor before it squares them.
 template <int Lanes, bool Scaled>
 struct spread_of_block {
     static constexpr int lanes = Lanes;
@@ -57,8 +57,8 @@ struct spread_of_block {
         for (floats<Lanes>& sum : sums) sum = floats<Lanes>{};
     }
 
-    /// The largest magnitude, or `clip` standard deviations if they are less. Where squares may
-    /// leave the range of floats, they are summed again, of values up to 4.
+    /// Returns the largest magnitude, or `clip` standard deviations if smaller. If squares could
+    /// leave the range of floats, it sums them again with values scaled to at most 4.
     SOTTO_INLINE std::uint32_t scale_bits(const float* x, std::size_t count) const noexcept {
         const std::uint32_t most = largest.bits(), exponent = most >> 23;
         if (most >= infinite_scale) return most;

@@ -8,17 +8,17 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-// Below, all spans have one size, or it is an invalid_option, and are the same memory or share
-// none. The same bits on every instruction set. Sums of squares and the search for values that are
-// not finite are in reductions.hpp.
+// Below, all spans have one size; other sizes are an invalid_option. Two spans are the same memory
+// or share none. Each function gives the same bits on every instruction set. Sums of squares and
+// the search for values that are not finite are in reductions.hpp.
 
-/// x *= factor.
+/// Computes x *= factor.
 void scale(std::span<float> x, float factor) noexcept;
 
-/// sum += x.
+/// Computes sum += x.
 void add(std::span<float> sum, std::span<const float> x);
 
-/// y -= factor * x, product rounded before the difference.
+/// Computes y -= factor * x; the product is rounded before the difference.
 void subtract_scaled(std::span<float> y, float factor, std::span<const float> x);
 
 }  // namespace sotto::detail::kernels::inline SOTTO_UNIT

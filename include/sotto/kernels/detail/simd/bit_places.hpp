@@ -11,15 +11,15 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-// To places: first + the number of each bit that is set, the lowest first. Both ways return how
-// many they are, and may write anything behind them, up to 64 places in all.
+// Both ways write first + the index of each set bit, the lowest first, and return the number of set
+// bits. They may overwrite later places, up to 64 in total.
 
-/// Four at a time, however many there are: where a loop over those that are set ends, no processor
-/// can foresee.
+/// Writes four at a time, independent of their number, because the end of a loop over set bits is
+/// unpredictable.
 struct places_by_fours {
     SOTTO_INLINE static std::size_t write(std::uint64_t bits, std::uint32_t first,
                                           std::uint32_t* to) noexcept {
-        constexpr std::uint64_t last = std::uint64_t{1} << 63;  // where there is none left
+        constexpr std::uint64_t last = std::uint64_t{1} << 63;  // used if no bit is left
         const auto count = static_cast<std::size_t>(std::popcount(bits));
         std::size_t written = 0;
         do {
@@ -31,8 +31,8 @@ struct places_by_fours {
     }
 };
 
-/// All numbers compressed as bytes, where the processor can (processor.hpp), and sixteen at a time
-/// widened.
+/// Compresses all indices as bytes, if the processor can (processor.hpp), and widens sixteen at a
+/// time.
 template <instruction_set Set>
 struct places_by_bytes : places_by_fours {};
 
@@ -46,7 +46,8 @@ struct places_by_bytes<instruction_set::avx512> {
         const auto count = static_cast<std::size_t>(std::popcount(bits));
         all_bytes numbers;
         load(numbers, every_number.data());
-        // By hand: the function is compiled for processors that do not have it as well.
+        // Inline assembly, because the function is also compiled for processors without this
+        // instruction.
         asm("vpcompressb %1, %0%{%2%}%{z%}" : "=v"(numbers) : "v"(numbers), "Yk"(bits));
         some_bytes some = __builtin_shufflevector(numbers, numbers, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
                                                   10, 11, 12, 13, 14, 15);

@@ -18,8 +18,8 @@ namespace sotto::detail::kernels::inline SOTTO_UNIT {
 template <int Lanes>
 using long_words = typename vector_of<std::uint64_t, Lanes>::type;
 
-/// The products of the lower halves of lanes with their upper halves. Of the expression g++ 12
-/// makes whole multiplications of 64 bits, which are three times as much work.
+/// Multiplies the lower halves of lanes with their upper halves. g++ 12 compiles the expression to
+/// full 64-bit multiplications, which cost three times as much.
 SOTTO_AVX2 inline void multiply_halves(const long_words<4>& of, long_words<4>& to) noexcept {
 #if defined(__x86_64__) && !defined(__clang__)
     to = long_words<4>(__builtin_ia32_pmuludq256(integers<8>(of), integers<8>(of >> 32)));
@@ -105,7 +105,7 @@ struct xxh3_sums {
     }
 };
 
-/// For processors with AVX2 or AVX-512, of more than 1024 bytes.
+/// For processors with AVX2 or AVX-512, and more than 1024 bytes.
 inline std::uint64_t long_digest(byte_view content, std::uint64_t seed) noexcept {
     std::array<std::byte, xxh3::secret_bytes> secret;
     XXH3_generateSecret_fromSeed(secret.data(), seed);

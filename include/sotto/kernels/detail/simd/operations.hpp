@@ -15,11 +15,11 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-// What the compilers' own vectors do not have, for each instruction set: by builtins that both
-// compilers know by the same names, since the header of the intrinsics takes 0.3 s to compile.
+// Operations that the compilers' own vectors lack, for each instruction set. They use builtins
+// common to both compilers, because the header of the intrinsics takes 0.3 s to compile.
 
-/// For every choice of Lanes lanes the bytes of those chosen, in front: the index that a byte
-/// shuffle takes.
+/// For every choice of Lanes lanes, the bytes of the chosen ones at the front: the index of a byte
+/// shuffle.
 template <std::size_t Lanes>
 struct shuffle_table {
     alignas(64) std::array<std::array<std::uint8_t, 4 * Lanes>, std::size_t{1} << Lanes> rows{};
@@ -35,7 +35,8 @@ struct shuffle_table {
     }
 };
 
-/// For every choice of eight lanes the numbers of those chosen, a nibble each, the first lowest.
+/// For every choice of eight lanes, the numbers of the chosen ones, a nibble each, the first
+/// lowest.
 struct lane_table {
     std::array<std::uint32_t, 256> rows{};
 
@@ -52,9 +53,10 @@ inline constexpr shuffle_table<4> shuffles;
 inline constexpr lane_table lane_numbers;
 
 /// Two operations on Lanes words in a register:
-///   reaching   which are at least so large, a bit each, the first lowest; all below 2^31
-///   keep       writes the chosen ones to `to` one behind the other, and then anything: there is
-///              room for all
+///   reaching   returns a bit for each word that is at least `least`, the first lowest; all are
+///              below 2^31
+///   keep       writes the chosen words contiguously to `to`, then any values; there must be room
+///              for all
 template <instruction_set Set>
 struct operations {
     static constexpr int lanes = lanes_of(Set);
@@ -119,7 +121,7 @@ struct operations<instruction_set::avx2> {
     }
 
     SOTTO_AVX2 static void keep(const words<8>& from, std::uint32_t chosen, void* to) noexcept {
-        // A permutation looks at the low three bits of each lane alone: no nibble is masked.
+        // A permutation uses only the low three bits of each lane, so nibbles need no mask.
         constexpr words<8> nibbles = {0, 4, 8, 12, 16, 20, 24, 28};
         const words<8> numbers = lane_numbers.rows[chosen] >> nibbles;
         store(__builtin_ia32_permvarsi256(integers<8>(from), integers<8>(numbers)), to);
@@ -136,15 +138,15 @@ struct operations<instruction_set::avx512> {
                                                std::uint32_t least) noexcept {
         const auto reached = __builtin_ia32_ucmpd512_mask(
             integers<16>(magnitudes), integers<16>(words<16>{} + least), not_less, all_lanes);
-        // An instruction of our own: where registers are short, g++ 12 stores the 16 bits of a mask
-        // and then loads 32.
+        // Inline assembly: if registers are short, g++ 12 stores the 16 bits of a mask and then
+        // loads 32.
         std::uint32_t bits;
         asm("kmovw %1, %0" : "=r"(bits) : "Yk"(reached));
         return bits;
     }
 
     SOTTO_AVX512 static void keep(const words<16>& from, std::uint32_t chosen, void* to) noexcept {
-        // Compressed in a register: a compressing store is many times slower on some processors.
+        // Compresses in a register: a compressing store is many times slower on some processors.
         const integers<16> none{};
         store(__builtin_ia32_compresssi512_mask(integers<16>(from), none,
                                                 static_cast<std::uint16_t>(chosen)),

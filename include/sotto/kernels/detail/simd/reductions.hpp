@@ -15,32 +15,34 @@ namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
 using sotto::detail::is_finite;
 
-// The same results, bit for bit, on every instruction set.
+// Each function gives the same bits on every instruction set.
 
-/// The sum of squares, in double. It is finite if and only if every value is: the square of the
-/// largest float goes 10^231 times into a double.
+/// Returns the sum of squares, in double. It is finite if and only if every value is: a double
+/// holds 10^231 times the square of the largest float.
 ///   cost    one read
 double sum_of_squares(std::span<const float> x) noexcept;
 
-/// x *= factor, and the sum of squares of what that gives: bit for bit what `scale` and then
-/// `sum_of_squares` do, but in one read and one write. As there, the sum is finite if and only if
-/// every scaled value is.
+/// Computes x *= factor and returns the sum of squares of the result. The bits equal those of
+/// `scale` and then `sum_of_squares`, but with one read and one write. The sum is finite if and
+/// only if every scaled value is.
 double scale_and_sum_squares(std::span<float> x, float factor) noexcept;
 
-/// The sum of squared differences, in double, each from the two values as doubles: the square of a
-/// distance, as between the parameters of two workers or between a worker's and the mean.
+/// Returns the sum of squared differences, in double, each computed from both values as doubles.
+/// This is a squared distance, as between the parameters of two workers or of a worker and the
+/// mean.
 ///   cost    one read of both
 ///   errors  invalid_option unless the sizes are equal
 double squared_distance(std::span<const float> a, std::span<const float> b);
 
-/// Of floats as they lie in memory.
+/// Returns the largest |x|, 0 for none; NaN if there is one.
 float max_magnitude(std::span<const float> x) noexcept;
 
-/// The first index whose value is NaN or infinite, or -1. `_in`: of floats at any address.
+/// Returns the index of the first value that is NaN or infinite, or -1. `_in`: floats at any
+/// address.
 ///   cost    one read
 std::int64_t first_non_finite_in(std::span<const std::byte> x) noexcept;
 
-/// Of floats as they lie in memory.
+/// The same for aligned floats.
 std::int64_t first_non_finite(std::span<const float> x) noexcept;
 
 }  // namespace sotto::detail::kernels::inline SOTTO_UNIT

@@ -19,7 +19,6 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// Also a name of these functions on spans: see core/detail/memory/finite.hpp.
 SOTTO_DECL double sum_of_squares(std::span<const float> x) noexcept {
     return run_unfused<sum_squares>(sotto::kernels::best_instruction_set(), single_values{x.data()},
                                     x.size());
@@ -36,7 +35,7 @@ SOTTO_DECL double squared_distance(std::span<const float> a, std::span<const flo
                                     differences{a.data(), b.data()}, a.size());
 }
 
-/// The largest |x|, 0 of none; a NaN where there is one. `_in`: of floats at any address.
+/// Returns the largest |x|, 0 for none; NaN if there is one. `_in`: floats at any address.
 ///   cost    one read
 inline float max_magnitude_in(std::span<const std::byte> x) noexcept {
     return std::bit_cast<float>(run_unfused<max_bits>(sotto::kernels::best_instruction_set(),
@@ -48,7 +47,7 @@ SOTTO_DECL float max_magnitude(std::span<const float> x) noexcept {
 }
 
 SOTTO_DECL std::int64_t first_non_finite_in(std::span<const std::byte> x) noexcept {
-    constexpr std::size_t block = 65536;  // read twice where it has the value: from the cache
+    constexpr std::size_t block = 65536;  // a block with such a value is read again, from the cache
     for (std::size_t start = 0; start < x.size(); start += block) {
         const auto part = x.subspan(start, (std::min)(block, x.size() - start));
         if (is_finite(max_magnitude_in(part))) continue;

@@ -11,25 +11,25 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// Refuses a call and says which function, what it was given, and what it asks for.
+/// Throws invalid_option with the function, the given value and the expected one.
 [[noreturn]] inline void refuse(const char* function, const std::string& given,
                                 const std::string& expected) {
     throw invalid_option(std::string(function) + ": " + given + "; expected " + expected);
 }
 
-/// "name is value".
+/// Returns "name is value".
 std::string given(std::string name, auto value) {
     name.append(" is ");
     sotto::detail::append_number(name, value);
     return name;
 }
 
-/// "the size of name is size".
+/// Returns "the size of name is size".
 inline std::string given_size(const std::string& name, std::size_t size) {
     return given("the size of " + name, size);
 }
 
-/// Refuses a number that is not above 0, as a NaN is not.
+/// Rejects a number that is not above 0, including NaN.
 inline void require_above_0(const char* function, const char* name, const float& value) {
     if (is_nan(value) || value <= 0.0f) [[unlikely]]
         refuse(function, given(name, value), "above 0");
@@ -41,9 +41,9 @@ struct sized {
     std::size_t size;
 };
 
-/// Refuses a call that would read or write beyond its arrays: all must have the size of the first.
-/// It stays on in every build and costs a comparison for each.
-///   errors  invalid_option, which names the function, both arrays and both sizes
+/// Rejects a call that would access memory beyond its arrays: all must have the size of the first.
+/// Stays active in every build and costs one comparison for each.
+///   errors  invalid_option, naming the function, both arrays and both sizes
 inline void require_size_of(const sized& first, std::initializer_list<sized> others,
                             const char* function) {
     for (const sized& other : others)

@@ -27,8 +27,8 @@ template <class Kernel, class... Arguments>
     return Kernel::template run<instruction_set::baseline>(arguments...);
 }
 
-/// Runs a kernel as it was compiled for the set: `Kernel::run<Set>(arguments...)`, a function
-/// marked SOTTO_INLINE that calls nothing which is not, or is an operation of that set.
+/// Runs a kernel as compiled for the set: `Kernel::run<Set>(arguments...)`, a function marked
+/// SOTTO_INLINE. It may only call other SOTTO_INLINE functions and operations of that set.
 template <class Kernel, class... Arguments>
 auto run_on(instruction_set set, const Arguments&... arguments) noexcept {
 #if defined(SOTTO_DISPATCHES)

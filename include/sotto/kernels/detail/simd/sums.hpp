@@ -60,14 +60,14 @@ struct differences {
     }
 };
 
-/// The sum of squares of `values.at<V>(i, to)`, the doubles from place i on: in eight partial sums,
-/// place i in sum i % 8, so that there is one order for every instruction set.
+/// Returns the sum of squares of `values.at<V>(i, to)`, the doubles from place i on. Uses eight
+/// partial sums, place i in sum i % 8: the same order on every instruction set.
 struct sum_squares {
     template <instruction_set Set, class Values>
     SOTTO_INLINE static double run(const Values& given, std::size_t count) noexcept {
         SOTTO_UNFUSED_BODY
         constexpr std::size_t lanes = lanes_of(Set) / 2;
-        const Values values = given;  // a copy: no store can change it
+        const Values values = given;  // a copy that no store can change
         doubles<lanes> partial[8 / lanes] = {};
         std::size_t i = 0;
         for (; i + 16 <= count; i += 16) {
@@ -103,8 +103,8 @@ struct sum_squares {
     }
 };
 
-/// The largest bits of floats without their signs, as numbers: they are in the order of the
-/// magnitudes, infinity above all that are finite and every NaN above infinity.
+/// Returns the largest bits of floats without their signs. As integers, bits have the order of
+/// magnitudes, infinity above all finite values and every NaN above infinity.
 struct max_bits {
     template <instruction_set Set>
     SOTTO_INLINE static std::uint32_t run(const std::byte* x, std::size_t count) noexcept {

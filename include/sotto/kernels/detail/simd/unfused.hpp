@@ -26,10 +26,10 @@ SOTTO_UNFUSED [[gnu::noinline, gnu::flatten]] auto unfused_baseline(
     return Kernel::template run<instruction_set::baseline>(arguments...);
 }
 
-/// As run_on, for kernels that give the same bits on every instruction set: wider lanes, but no
-/// multiply-add is fused. Whatever has one begins with SOTTO_UNFUSED_BODY.
-/// "The same bits" holds for units that keep IEEE arithmetic: not with -ffast-math or a part of it,
-/// nor with clang's -ffp-contract=fast, which overrides the pragma.
+/// As run_on, for kernels that give the same bits on every instruction set: lanes are wider, but no
+/// multiply-add is fused. Functions with one must begin with SOTTO_UNFUSED_BODY.
+/// "The same bits" holds for translation units with IEEE arithmetic. It does not hold with
+/// -ffast-math or a part of it, or with clang's -ffp-contract=fast, which overrides the pragma.
 template <class Kernel, class... Arguments>
 auto run_unfused(instruction_set set, const Arguments&... arguments) noexcept {
 #if defined(SOTTO_DISPATCHES)

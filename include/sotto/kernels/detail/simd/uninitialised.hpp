@@ -10,8 +10,9 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// Room for values that are written before they are read: what is never written costs addresses but
-/// no memory. It only grows, and then forgets what it held. Large room is asked for in large pages.
+/// Memory for values that are written before they are read: values never written cost addresses but
+/// no memory. It only grows, and growing discards its contents. Large memory is requested in large
+/// pages.
 template <class Value>
 class uninitialised {
     static_assert(std::is_trivially_default_constructible_v<Value> &&
@@ -20,10 +21,10 @@ class uninitialised {
 
 public:
     uninitialised() = default;
-    /// Takes the room over.
+    /// Takes over the memory.
     uninitialised(uninitialised&& other) noexcept
         : values_(std::move(other.values_)), size_(std::exchange(other.size_, 0)) {}
-    /// Takes the room over.
+    /// Takes over the memory.
     uninitialised& operator=(uninitialised&& other) noexcept {
         values_ = std::move(other.values_);
         size_ = std::exchange(other.size_, 0);
@@ -31,15 +32,15 @@ public:
     }
     ~uninitialised() = default;
 
-    /// As much room, and nothing in it.
+    /// Allocates the same capacity without contents.
     uninitialised(const uninitialised& other) { reserve(other.size_); }
-    /// As much room, at least, and nothing in it.
+    /// Allocates at least the same capacity without contents.
     uninitialised& operator=(const uninitialised& other) {
         reserve(other.size_);
         return *this;
     }
 
-    /// Room for so many values; what was in it is lost if it had less.
+    /// Allocates capacity for `size` values; contents are lost if it had less.
     void reserve(std::size_t size) {
         if (size <= size_) return;
         values_.reset();
@@ -48,11 +49,11 @@ public:
         size_ = size;
     }
 
-    /// Where the room begins; null if there is none.
+    /// Start of the memory; null if there is none.
     Value* data() noexcept { return values_.get(); }
-    /// Where the room begins; null if there is none.
+    /// Start of the memory; null if there is none.
     const Value* data() const noexcept { return values_.get(); }
-    /// Values that there is room for.
+    /// Capacity in values.
     std::size_t size() const noexcept { return size_; }
 
 private:

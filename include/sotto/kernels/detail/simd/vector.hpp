@@ -8,16 +8,16 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-// Vectors in the compilers' own notation: a library's are fixed to the unit's instruction set,
-// and could not be used inside a function that is compiled for another. They are passed by
-// reference, since the convention for values depends on the instruction set.
+// Vectors in the compilers' own notation. A library's vectors are fixed to the translation unit's
+// instruction set and cannot be used in a function compiled for another one. They are passed by
+// reference, because the calling convention for values depends on the instruction set.
 
 /// Floats in one register.
 constexpr int lanes_of(instruction_set set) noexcept {
     return set == instruction_set::avx512 ? 16 : set == instruction_set::avx2 ? 8 : 4;
 }
 
-/// In the widest register of all.
+/// Floats in the widest register.
 constexpr int lanes_max = 16;
 
 template <class Value, int Lanes>
@@ -25,7 +25,7 @@ struct vector_of {
     typedef Value type __attribute__((vector_size(Lanes * sizeof(Value))));
 };
 
-/// Lanes floats, in one register or spread over several.
+/// Lanes floats, in one or more registers.
 template <int Lanes>
 using floats = typename vector_of<float, Lanes>::type;
 
@@ -33,7 +33,7 @@ using floats = typename vector_of<float, Lanes>::type;
 template <int Lanes>
 using words = typename vector_of<std::uint32_t, Lanes>::type;
 
-/// Lanes signed words: what comparing two vectors gives as well, all bits where it holds.
+/// Lanes signed words, also the result of a comparison: all bits set where it holds.
 template <int Lanes>
 using integers = typename vector_of<std::int32_t, Lanes>::type;
 
@@ -41,7 +41,7 @@ using integers = typename vector_of<std::int32_t, Lanes>::type;
 template <int Lanes>
 using doubles = typename vector_of<double, Lanes>::type;
 
-/// Registers as the compilers' builtins take and give them.
+/// Registers in the types of the compilers' builtins.
 template <int Bytes>
 struct builtin_vectors {
     typedef char bytes __attribute__((vector_size(Bytes)));
@@ -54,7 +54,7 @@ using builtin_mask = std::uint16_t;
 #else
 using builtin_mask = std::int16_t;
 #endif
-/// Sixteen lanes' mask for those builtins whose mask has another sign with each compiler.
+/// A mask of sixteen lanes, for builtins whose mask differs in signedness between compilers.
 constexpr auto all_of_16_lanes = static_cast<builtin_mask>(0xFFFF);
 
 template <class Vector>
@@ -67,9 +67,9 @@ SOTTO_INLINE void store(const Vector& from, void* to) noexcept {
     __builtin_memcpy(to, &from, sizeof from);
 }
 
-/// Past the caches, where memory is not read again soon: what lies there need not be fetched to be
-/// written over. `to` is a multiple of the vector's size. Visible to other threads once
-/// `end_streaming` was called.
+/// Stores past the caches, for memory that is not read again soon: its lines are not fetched before
+/// the write. `to` must be aligned to the vector's size. Other threads see the values after
+/// `end_streaming`.
 template <class Vector>
 SOTTO_INLINE void stream(const Vector& from, void* to) noexcept {
 #if defined(__clang__)
@@ -96,7 +96,7 @@ inline void end_streaming() noexcept {
 #endif
 }
 
-// Of the last lanes only `count` are in memory; the others are read as 0.
+// Only the first `count` lanes are in memory; the others are read as 0.
 template <int Lanes>
 SOTTO_INLINE void load_some(floats<Lanes>& to, const float* from, std::size_t count) noexcept {
     if (count >= Lanes) return load(to, from);
@@ -109,7 +109,7 @@ SOTTO_INLINE void store_some(const floats<Lanes>& from, float* to, std::size_t c
     __builtin_memcpy(to, &from, count * sizeof(float));
 }
 
-// Floats to doubles, which is exact.
+// Converts floats to doubles, exactly.
 inline void widen(const float& from, double& to) noexcept {
     to = double{from};
 }
@@ -118,7 +118,7 @@ SOTTO_INLINE void widen(const Floats& from, Doubles& to) noexcept {
     to = __builtin_convertvector(from, Doubles);
 }
 #if defined(__x86_64__) && !defined(__clang__)
-// Of the compiler's own conversion g++ 12 makes two halves and joins them.
+// g++ 12 compiles its own conversion to two halves and a join.
 SOTTO_AVX2 inline void widen(const floats<4>& from, doubles<4>& to) noexcept {
     to = __builtin_ia32_cvtps2pd256(from);
 }
@@ -128,7 +128,7 @@ SOTTO_AVX512 inline void widen(const floats<8>& from, doubles<8>& to) noexcept {
 }
 #endif
 
-/// The sum over lanes, by halves.
+/// Sums the lanes, by halves.
 SOTTO_INLINE float sum_of(const floats<4>& v) noexcept {
     return (v[0] + v[2]) + (v[1] + v[3]);
 }

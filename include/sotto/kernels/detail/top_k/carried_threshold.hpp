@@ -13,7 +13,7 @@ namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
 struct insides;
 
-/// What the last call's threshold tells the next, where values change little from call to call.
+/// The threshold of the last call, reused by the next if values change little between calls.
 class carried_threshold {
 private:
     friend detail::kernels::insides;
@@ -21,7 +21,7 @@ private:
     /// Null before the first call.
     const probable_thresholds* guess() const noexcept { return known_ ? &thresholds_ : nullptr; }
 
-    /// After a selection of k.
+    /// Updates the guess after a selection of k.
     void learn(const top_k_search& from, std::size_t k) noexcept {
         if (from.repeated())
             below_ = (std::min)(2.0f * below_, widest);
@@ -37,7 +37,7 @@ private:
 
     static constexpr float narrowest = 0.004f, widest = 0.5f;
 
-    // By which part of the last threshold the next may be lower, or higher.
+    // The range, relative to the last threshold, in which the next is expected.
     float below_ = 0.03f, above_ = 0.03f;
     probable_thresholds thresholds_;
     bool known_ = false;

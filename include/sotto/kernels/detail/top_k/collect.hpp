@@ -16,23 +16,23 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// Values that may be among the largest: where they are, ascending, and what they are.
+/// Candidates for the largest values: their places, ascending, and their values.
 struct candidates {
     std::uint32_t* places = nullptr;
     float* values = nullptr;
-    float* seconds = nullptr;  // what belongs to them in a source that claims
+    float* seconds = nullptr;  // their second values, in a source that claims
     std::size_t count = 0;
     std::size_t room = 0;  // for full registers: see collect_block
 };
 
-/// How many candidates a pass expects, which decides what costs least.
+/// Expected number of candidates in a pass, which decides the cheapest method.
 enum class crowding : std::uint8_t {
     sparse,  // most blocks have none
-    some,    // whether a block has any cannot be predicted
+    some,    // unpredictable whether a block has any
     dense,   // one in every few registers
 };
 
-/// One pass over [from, end): collects magnitudes of at least `least`, as long as there is room.
+/// One pass over [from, end) that collects magnitudes of at least `least` while there is room.
 struct collect_request {
     std::size_t from = 0;
     std::size_t end = 0;
@@ -44,11 +44,11 @@ struct collect_request {
 };
 
 struct collect_progress {
-    std::size_t at = 0;     // not looked at from here on: there was no room
-    std::size_t count = 0;  // candidates there are now
+    std::size_t at = 0;     // first place not processed, because there was no room
+    std::size_t count = 0;  // current number of candidates
 };
 
-/// Values that are looked at together: a branch for each, and room for all.
+/// Values processed together: one branch per block, and room for all of them.
 constexpr std::size_t collect_block = 64;
 
 template <std::size_t Lanes>
@@ -96,8 +96,9 @@ private:
         }
     }
 
-    /// Some blocks at a time, into memory that stays near, and from there past the caches: what
-    /// they replace is not fetched, and candidates are still near when they are read and claimed.
+    /// Processes some blocks at a time into memory that stays cached, and streams them from there
+    /// past the caches. Overwritten lines are then not fetched, and candidates are still cached
+    /// when they are read and claimed.
     template <instruction_set Set>
     SOTTO_INLINE static collect_progress past_caches(const Source& source,
                                                      const collect_request& how) noexcept {
@@ -122,7 +123,7 @@ private:
         return progress;
     }
 
-    /// To where a line begins, one by one.
+    /// Processes values one by one up to the start of a line.
     SOTTO_INLINE static collect_progress to_line(const Source& source,
                                                  const collect_request& request) noexcept {
         std::size_t at = request.from, count = request.to.count;
@@ -144,7 +145,7 @@ private:
         ++count;
     }
 
-    /// Computes and keeps a block: a bit for each value that is a candidate.
+    /// Computes and keeps a block; returns a bit for each value that is a candidate.
     template <instruction_set Set>
     SOTTO_INLINE static std::uint64_t reached_of_block(const Source& source,
                                                        const collect_request& request,
@@ -165,7 +166,7 @@ private:
         return reached;
     }
 
-    /// For few candidates: a bit for each value of a block, and a loop over the bits that are set.
+    /// For few candidates: a bit for each value of a block, and a loop over the set bits.
     template <instruction_set Set>
     SOTTO_INLINE static collect_progress one_by_one(const Source& source,
                                                     const collect_request& request) noexcept {
@@ -182,8 +183,8 @@ private:
         return {i, count};
     }
 
-    /// For some: every block's places are written, which no branch has to foresee; what lies there
-    /// is fetched for a group of blocks at a time, while it is near.
+    /// For some candidates: writes the places of every block without a branch. Their values are
+    /// then fetched for a group of blocks at a time, while they are cached.
     template <instruction_set Set, class Places>
     SOTTO_INLINE static collect_progress places_first(const Source& source,
                                                       const collect_request& request) noexcept {
@@ -208,7 +209,7 @@ private:
         return {i, count};
     }
 
-    /// For many: every register is compressed, whatever is in it.
+    /// For many candidates: compresses every register.
     template <instruction_set Set>
     SOTTO_INLINE static collect_progress all_compressed(const Source& source,
                                                         const collect_request& request) noexcept {
@@ -216,8 +217,8 @@ private:
         constexpr int lanes = operation::lanes;
         constexpr std::size_t registers = collect_block / lanes;
         constexpr auto numbers = ascending<lanes>();
-        // On every processor, also where the other ways gain nothing by it: what is computed here
-        // hides too little of memory's delay.
+        // On every processor, even where the other methods gain nothing by it: this method has too
+        // little computation to hide memory latency.
         constexpr std::size_t ahead = 512;
         const std::size_t room = request.to.room;
         std::size_t count = request.to.count, i = request.from;

@@ -13,26 +13,26 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// Which of the candidates [first, last) stay: magnitudes above the threshold, and the first `ties`
-/// of those that are equal to it.
+/// Selects from the candidates [first, last): magnitudes above the threshold, and the first `ties`
+/// that are equal to it.
 struct keep_request {
     std::size_t first = 0;
     std::size_t last = 0;
     std::uint32_t threshold = 0;
     std::size_t ties = 0;
-    bool settle = false;  // claims what stays and was not claimed by the pass
+    bool settle = false;  // claims kept candidates that the pass did not claim
     std::uint32_t claimed_above = magnitude_bits;
-    candidates out;      // where those that stay go: may be where they are
-    std::size_t to = 0;  // from here on, in their own place at most `first`
+    candidates out;      // receives kept candidates; may be their own memory
+    std::size_t to = 0;  // first place to write; at most `first` if in place
 };
 
 struct keep_progress {
-    std::size_t to = 0;    // where they end
-    std::size_t ties = 0;  // left
-    bool nan = false;      // whether one of those that stay is
+    std::size_t to = 0;    // end of the kept candidates
+    std::size_t ties = 0;  // ties left
+    bool nan = false;      // true if a kept value is NaN
 };
 
-/// Moves those that stay to the front, in their order. `Seconds`: what belongs to them as well.
+/// Moves kept candidates to the front, in order. `Seconds`: with their second values.
 template <class Source, bool Seconds>
 struct keep_top {
     template <instruction_set Set>
@@ -99,7 +99,7 @@ struct keep_top {
 private:
     static constexpr std::size_t ahead = 128;
 
-    /// What will be claimed lies anywhere.
+    /// Prefetches values that will be claimed, which are at arbitrary places.
     template <instruction_set Set>
     SOTTO_INLINE static void fetch_unclaimed(const Source& source, const candidates& all,
                                              const keep_request& request, std::size_t i) noexcept {
@@ -114,7 +114,7 @@ private:
             source.fetch_left(all.places[i + static_cast<std::size_t>(std::countr_zero(soon))]);
     }
 
-    /// The lowest `count` bits of those that are set, and as many fewer left to give.
+    /// Returns the lowest `count` set bits and subtracts their number from `count`.
     SOTTO_INLINE static std::uint32_t first_bits(std::uint32_t bits, std::size_t& count) noexcept {
         const auto set = static_cast<std::size_t>(std::popcount(bits));
         if (set <= count) {

@@ -32,8 +32,8 @@ struct largest_index {
     }
 };
 
-/// The position of the first index that is not below the size; how many there are if all are. Those
-/// are looked at once, a register at a time.
+/// Returns the position of the first index that is not below `size`, or the number of indices if
+/// there is none. That case takes one vectorised pass.
 inline std::size_t first_beyond(std::span<const std::uint32_t> indices, std::size_t size) noexcept {
     if (indices.empty() ||
         run_widest<largest_index>(indices.data(), indices.size()) < size) [[likely]]

@@ -7,8 +7,8 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-// Magnitudes are compared as the bits of a float without its sign, which are in the order of the
-// magnitudes: denormals count whatever the processor's mode, and every NaN is above infinity.
+// Magnitudes are compared as the bits of a float without its sign, which have the same order.
+// Denormals count in every processor mode, and every NaN is above infinity.
 
 constexpr std::uint32_t magnitude_bits = 0x7FFFFFFF;
 constexpr std::uint32_t infinity_bits = 0x7F800000;

@@ -24,14 +24,14 @@ struct magnitude_range {
     std::uint32_t highest = magnitude_bits;
 };
 
-/// How many magnitudes of a list lie above a range, and in it.
+/// Numbers of magnitudes of a list above a range, and in it.
 struct range_counts {
     std::size_t above = 0;
     std::size_t inside = 0;
 };
 
-/// Copies the magnitudes within a range to `to`, which may be the list itself, and has room for one
-/// register more than there are.
+/// Copies the magnitudes within a range to `to`, which may be the list itself and needs room for
+/// one register more than their number.
 struct extract_range {
     template <instruction_set Set>
     SOTTO_INLINE static range_counts run(const float* from, std::size_t count,
@@ -39,7 +39,7 @@ struct extract_range {
         using operation = operations<Set>;
         constexpr std::size_t lanes = operation::lanes;
         std::size_t reached = 0, inside = 0, i = 0;
-        // Nothing is above the largest number, and one more than it would be negative.
+        // No magnitude is above the largest number, and one more than it would be negative.
         const std::uint32_t above = (std::min)(range.highest + 1, magnitude_bits);
         const bool all = range.highest == magnitude_bits;
         for (; i + lanes <= count; i += lanes) {
@@ -62,19 +62,19 @@ struct extract_range {
     }
 };
 
-/// A magnitude of a list and how many of the list are larger.
+/// A magnitude of a list and the number of larger ones.
 struct ranked_magnitude {
     std::uint32_t magnitude = 0;
     std::size_t above = 0;
 };
 
-/// Of this unit alone, and with it what the standard library makes of it: a type that all units
-/// share would let the linker give one the code of another.
+/// Private to this translation unit, like the standard library's code for it. With a type shared by
+/// all units, the linker could pick another unit's code.
 struct larger {
     constexpr bool operator()(std::uint32_t a, std::uint32_t b) const noexcept { return a > b; }
 };
 
-/// The rank-th largest, 1 <= rank <= count, digit by digit: three reads whatever the list.
+/// Returns the rank-th largest, 1 <= rank <= count, digit by digit: always three reads.
 inline ranked_magnitude rank_by_digits(const float* from, std::size_t count, std::size_t rank) {
     constexpr int digit_bits = 11;
     const std::size_t first_rank = rank;
@@ -95,17 +95,17 @@ inline ranked_magnitude rank_by_digits(const float* from, std::size_t count, std
     return {found, first_rank - rank};
 }
 
-/// Finds how large the rank-th largest of a list is.
+/// Finds the rank-th largest magnitude of a list.
 class magnitude_ranker {
 public:
-    /// Room for lists of so many.
+    /// Allocates memory for lists of `count` values.
     void reserve(std::size_t count) { inside_.reserve(count + lanes_max); }
 
-    /// The bits of the rank-th largest magnitude, 1 <= rank <= values.size(), and how many are
-    /// larger.
-    ///   cost    little more than one read: a sample tells a range that most lie outside of,
-    ///           those within are copied, and so on. After three samples that misled, which cost up
-    ///           to two reads each, three reads count digits
+    /// Returns the bits of the rank-th largest magnitude, 1 <= rank <= values.size(), and the
+    /// number of larger ones.
+    ///   cost    little more than one read: a sample gives a range that excludes most values, the
+    ///           others are copied, and so on. Three misleading samples cost up to two reads each;
+    ///           after them, three reads count digits
     ranked_magnitude rank(std::span<const float> values, std::size_t rank) {
         magnitude_range range;
         std::span<const float> members = values;
@@ -116,8 +116,8 @@ public:
             const std::size_t left = rank - above;
             if (misled == misled_max)
                 return above_all(rank_by_digits(members.data(), members.size(), left), above);
-            // A range that has nearly all of them in it tells little: then one magnitude in their
-            // middle, which either many have or divides the others.
+            // A range with nearly all members is useless. The next one is a single magnitude in
+            // their middle, which many members share or which divides the others.
             const magnitude_range narrow =
                 stuck ? middle_of(members) : sampled_range(members, left, range);
             const range_counts found = extract(members, narrow);
@@ -128,7 +128,7 @@ public:
                 misled += stuck ? 1 : 0;
                 members = {inside_.data(), found.inside};
             } else {
-                // Only the list itself still has them all; of these, what is on the right side.
+                // Only the list itself still has all members; extracts the correct side of it.
                 if (left <= found.above)
                     range.lowest = narrow.highest + 1;
                 else
@@ -143,14 +143,14 @@ public:
         return above_all(rank_few(members, rank - above), above);
     }
 
-    /// Where the rank-th of `count` is likely to be: within three standard deviations of its rank
-    /// in a sample of their magnitudes, which is put in another order.
+    /// Returns a probable range of the rank-th of `count` values: three standard deviations around
+    /// its rank in a sample of their magnitudes. Reorders the sample.
     static magnitude_range probable_range(std::span<std::uint32_t> sample, std::size_t count,
                                           std::size_t rank, const magnitude_range& known = {}) {
         const double share = static_cast<double>(rank) / static_cast<double>(count);
         const double expected = share * static_cast<double>(sample.size());
         const double margin = 3.0 * std::sqrt(expected * (1.0 - share)) + 1.0;
-        auto rest = sample.begin();  // not larger than what is before it
+        auto rest = sample.begin();  // not larger than the values before it
         const auto nth = [&](double place) {
             const auto at = sample.begin() + static_cast<std::ptrdiff_t>(place);
             std::nth_element(rest, at, sample.end(), larger());

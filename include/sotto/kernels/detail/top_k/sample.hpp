@@ -10,12 +10,12 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// Values of a line of memory, which costs as much to read as one of them.
+/// Values in a line of memory, which costs as much to read as a single value.
 constexpr std::size_t sample_line = 16;
 
-/// Where the line-th of `lines` lines of a sample of n values begins: somewhere in the line-th of
-/// as many equal parts, so that no step between them could be in step with the values. Another
-/// attempt has other places.
+/// Returns the place of line `line` of a sample of `lines` lines from n values. It is random within
+/// the line-th of as many equal parts, so the sample has no period that values could match. Another
+/// `attempt` has other places.
 ///   shape   1 <= lines <= n / 16, line < lines, n <= 2^32
 SOTTO_INLINE std::size_t sample_place(std::size_t n, std::size_t lines, std::size_t line,
                                       std::uint64_t attempt = 0) noexcept {
@@ -27,7 +27,7 @@ SOTTO_INLINE std::size_t sample_place(std::size_t n, std::size_t lines, std::siz
     return static_cast<std::size_t>((part + ((random >> 32) * share >> 32)) * sample_line);
 }
 
-/// Copies `lines` lines of the n values of a source from `first` on to `to`; writes nothing to the
+/// Copies `lines` lines of the n values of a source from `first` on to `to`. Writes nothing to the
 /// source.
 template <class Source>
 struct take_sample {
@@ -50,7 +50,7 @@ struct take_sample {
     }
 
 private:
-    /// An array need not begin where a line of memory does.
+    /// An array may begin in the middle of a memory line.
     SOTTO_INLINE static void fetch_both(const Source& source, std::size_t place) noexcept {
         source.fetch(place);
         source.fetch(place + sample_line - 1);

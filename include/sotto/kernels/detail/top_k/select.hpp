@@ -21,12 +21,12 @@ namespace sotto::detail::kernels::inline SOTTO_UNIT {
 constexpr std::uint64_t narrow_max = std::uint64_t{1} << 32, wide_max = std::uint64_t{1} << 40;
 constexpr std::size_t only_tensor = static_cast<std::size_t>(-1);
 
-/// For messages: which of several tensors.
+/// Returns the tensor's name for messages.
 inline std::string of_tensor(std::size_t tensor) {
     return tensor == only_tensor ? std::string() : " of tensor " + std::to_string(tensor);
 }
 
-/// Also a number of values that was given as one, and may have been negative.
+/// Checks n and k. n may come from a negative number.
 inline void check_top_k(std::size_t n, std::int64_t k, std::uint64_t n_max = narrow_max,
                         const char* function = "select_top_k", std::size_t tensor = only_tensor) {
     const auto number = static_cast<std::int64_t>(n);
@@ -41,7 +41,7 @@ inline void check_top_k(std::size_t n, std::int64_t k, std::uint64_t n_max = nar
                "0 to " + std::to_string(number) + ", the number of values");
 }
 
-/// Throws if there is one. `first_place`: that of the first of these values.
+/// Throws if a value is NaN. `first_place` is the place of the first of these values.
 inline void refuse_nan(std::span<const float> values, std::uint64_t first_place = 0,
                        const char* function = "select_top_k", std::size_t tensor = only_tensor) {
     const auto is_nan = [](float value) { return magnitude_of(value) > infinity_bits; };
@@ -65,9 +65,9 @@ sotto::kernels::selection select(const selected_part<Source>& part, std::int64_t
     return {{search.places(), count}, {search.values(), count}};
 }
 
-/// What kernels may do with what users only hold.
+/// Gives kernels access to private members of public types.
 struct insides {
-    /// What a scratch holds, from its first use on.
+    /// Returns the search of a scratch, which is created on first use.
     template <class Scratch>
     static auto& of(Scratch& scratch) {
         auto& search = scratch.search_;

@@ -12,19 +12,19 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-// Where a selection gets its values from. A source has
-//   lanes_type<L>              what it holds of L values in registers
-//   compute(i, lanes)          those from the i-th on; reads memory, writes none
-//   values_of(lanes)           the values that are selected from
-//   keep(i, lanes)             writes what a step leaves behind
-//   claim(i)                   the i-th value is being sent: what is left of it is zero
-//   fetch_left(i)              will soon claim the i-th
-//   fetch(i)                   will soon be asked for the i-th and its neighbours in a line
-// and for values that are claimed while they are written, `seconds_of(lanes)`: what must be known
-// to put them back. `claims` says whether there is anything to claim, and `streams` whether what a
-// step leaves behind is to be written past the caches: from the first i on that begins_line(i).
+// The sources of a selection's values. A source has
+//   lanes_type<L>              the registers for L values
+//   compute(i, lanes)          computes the values from the i-th on; reads memory, writes none
+//   values_of(lanes)           the values to select from
+//   keep(i, lanes)             writes the state that a step keeps
+//   claim(i)                   the i-th value is selected: sets its kept state to zero
+//   fetch_left(i)              prefetches for a claim of the i-th
+//   fetch(i)                   prefetches for reading the i-th and its neighbours in a line
+// A source whose values are claimed while they are written also has `seconds_of(lanes)`, the values
+// needed to undo a claim. `claims` is true if a source claims. `streams` is true if kept state is
+// written past the caches, from the first i on with begins_line(i).
 
-/// Values that lie in memory.
+/// Values in memory.
 struct plain_source {
     static constexpr bool claims = false;
 
@@ -50,7 +50,7 @@ struct plain_source {
     SOTTO_INLINE void fetch(std::size_t i) const noexcept { __builtin_prefetch(values + i); }
 };
 
-/// What momentum correction accumulates, see accumulate_velocity.
+/// The accumulated values of momentum correction, see accumulate_velocity.
 template <bool Nesterov>
 struct momentum_source {
     static constexpr bool claims = true;
@@ -65,7 +65,7 @@ struct momentum_source {
     }
 
     velocity_lanes<Nesterov> step;
-    bool mask = true;  // what is claimed loses its velocity as well
+    bool mask = true;  // true: a claim also clears the velocity
     bool streams = false;
 
     template <int Lanes>
@@ -85,13 +85,13 @@ struct momentum_source {
         step.keep(i, from.velocity, from.value);
     }
 
-    /// What is left behind of Size values, until it is streamed.
+    /// The kept state of Size values, until it is streamed.
     template <std::size_t Size>
     struct kept_near {
         alignas(64) float velocities[Size];
         alignas(64) float values[Size];
 
-        /// The first of them, to where the i-th and those behind it belong.
+        /// Streams the first `count` of them to the i-th and later places.
         template <int Lanes>
         SOTTO_INLINE void stream(const momentum_source& to, std::size_t i,
                                  std::size_t count) const noexcept {
@@ -105,7 +105,7 @@ struct momentum_source {
         }
     };
 
-    /// The values from the i-th on, which leave nothing behind but there.
+    /// Returns the values from the i-th on, which write their kept state only to `kept`.
     template <std::size_t Size>
     SOTTO_INLINE momentum_source from(std::size_t i, kept_near<Size>& kept) const noexcept {
         return {{step.momentum, step.scale, step.g + i, step.u + i, step.v + i, kept.velocities,
@@ -139,7 +139,7 @@ struct momentum_source {
         step.next_v[i] = value;
         step.next_u[i] = second;
     }
-    /// All lanes whose `claimed` bits are set.
+    /// Claims all lanes whose `claimed` bits are set.
     template <int Lanes>
     SOTTO_INLINE void claim(lanes_type<Lanes>& lanes, const words<Lanes>& claimed) const noexcept {
         lanes.value = floats<Lanes>(words<Lanes>(lanes.value) & ~claimed);

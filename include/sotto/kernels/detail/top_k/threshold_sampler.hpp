@@ -18,7 +18,7 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// The values from `first` on of a source of at most 2^32.
+/// A source's values from `first` on, at most 2^32.
 template <class Source>
 struct selected_part {
     Source source;
@@ -30,38 +30,38 @@ inline selected_part<plain_source> whole(std::span<const float> values) noexcept
     return {{values.data()}, values.size()};
 }
 
-/// Thresholds that a sample tells.
+/// Thresholds estimated from a sample.
 struct probable_thresholds {
-    std::uint32_t least = 0;                    // below this hardly any of the k largest
-    std::uint32_t claim_from = magnitude_bits;  // above this hardly any other
-    std::size_t ties = unlimited;               // of those equal to `least`, so many will do
+    std::uint32_t least = 0;                    // hardly any of the k largest is below this
+    std::uint32_t claim_from = magnitude_bits;  // hardly any other is above this
+    std::size_t ties = unlimited;               // sufficient number of values equal to `least`
 
     static constexpr std::size_t unlimited = ~std::size_t{0};
 };
 
-/// Estimates between which magnitudes the k-th largest of n values lies.
+/// Estimates the magnitude of the k-th largest of n values.
 class threshold_sampler {
 public:
     void reserve(std::size_t n) {
         const std::size_t most = (std::min)(n, sample_max);
-        values_.reserve(2 * most + lanes_max);  // and what is taken out of a sample
+        values_.reserve(2 * most + lanes_max);  // and for values extracted from a sample
         ranker_.reserve(most);
     }
 
-    /// Values that are looked at.
+    /// Number of values in a sample.
     static std::size_t sample_size(std::size_t n) noexcept {
         return std::clamp<std::size_t>(n / 64, sample_min, sample_max);
     }
 
-    /// From a sample of all parts; `factor` times as many will reach the least as are wanted, and
-    /// some more.
+    /// Estimates from a sample of all parts. About `factor` times the wanted number of values, and
+    /// some more, will reach `least`.
     template <class Source>
     probable_thresholds estimate(std::span<const selected_part<Source>> parts, std::size_t n,
                                  std::size_t k, double factor, std::uint64_t attempt) {
         return judge(draw(parts, n, sample_size(n), attempt), n, k, factor, Source::claims);
     }
 
-    /// From a sample that lies in room().
+    /// Estimates from a sample in room().
     probable_thresholds judge(std::span<const float> sample, std::size_t n, std::size_t k,
                               double factor, bool claims) {
         probable_thresholds found;
@@ -73,14 +73,14 @@ public:
         if (const double rank = factor * (expected + deviations * deviation + 2.0); rank < sampled)
             found.least = magnitude_at(sample, rank);
         limit_ties(found, sample, n, k);
-        // To claim late and to put back cost two far lines of memory each, but only what is late
-        // can be fetched in time: from half a deviation on most of it is.
+        // A late claim and an undone claim each access two distant lines, but only late claims can
+        // be prefetched. At half a deviation most corrections are late claims.
         if (const double rank = expected - 0.5 * deviation - 1.0; claims && rank >= 1.0)
             found.claim_from = magnitude_at(sample, rank);
         return found;
     }
 
-    /// Whether a small sample agrees that a guess finds enough, and not far too many.
+    /// True if a small sample confirms that a guess finds enough values, and not far too many.
     template <class Source>
     bool is_plausible(const probable_thresholds& guess,
                       std::span<const selected_part<Source>> parts, std::size_t n, std::size_t k) {
@@ -99,8 +99,8 @@ private:
     static constexpr std::size_t sample_min = 4096, sample_max = 65536;
     static constexpr double deviations = 3.0;  // of the sampling error: one pass in 700 is repeated
 
-    /// About `wanted` values, of each part its share: what is too little for a line of one is left
-    /// to the next.
+    /// Draws about `wanted` values, from each part its share. A share below one line is carried to
+    /// the next part.
     template <class Source>
     std::span<const float> draw(std::span<const selected_part<Source>> parts, std::size_t n,
                                 std::size_t wanted, std::uint64_t attempt) {
@@ -134,14 +134,14 @@ private:
         return ranker_.rank(sample, static_cast<std::size_t>(rank)).magnitude;
     }
 
-    /// How many of a sample are above a magnitude, and how many are equal to it.
+    /// Returns the numbers of sample values above a magnitude and equal to it.
     range_counts compare(std::span<const float> sample, std::uint32_t magnitude) {
         return run_unfused<extract_range>(sotto::kernels::best_instruction_set(), sample.data(),
                                           sample.size(), magnitude_range{magnitude, magnitude},
                                           room() + sample.size());
     }
 
-    /// Where many are equal to the threshold, as zeros are, the first few of them are enough.
+    /// If many values equal the threshold, as zeros often do, the first few of them suffice.
     void limit_ties(probable_thresholds& found, std::span<const float> sample, std::size_t n,
                     std::size_t k) {
         const range_counts counts = compare(sample, found.least);

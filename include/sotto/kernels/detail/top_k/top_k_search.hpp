@@ -22,26 +22,27 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// Chooses the k largest of several parts together: in one pass, as a rule. The passes collect
-/// what reaches a threshold, and an exact ranking among those decides.
+/// Selects the k largest of several parts together, usually in one pass. The pass collects values
+/// that reach a threshold, and an exact ranking of those decides.
 ///
-///   too many reach it   when the room is full, what is there is cut down to its k largest, and
-///                       from there on only larger values count: equal ones come too late. The
-///                       room being twice k and more, cutting costs two rankings a candidate at
-///                       most. The first time, a sample from other places also says what the
-///                       threshold should have been; whether it was right is seen at the end.
-///   too few             the pass is repeated with a threshold from other places, for twice as
-///                       many; if these are not enough either, with none: two passes more, a third
-///                       where one was cut short in vain, and a fourth where a guess was wrong
+///   too many reach it   If the room is full, the candidates are cut down to the k largest. After
+///                       that only larger values count, because equal ones have higher indices. The
+///                       room is 2 k or more, so cutting costs at most two rankings per candidate.
+///                       On the first cut, a sample from other places also estimates the right
+///                       threshold, which is checked at the end.
+///   too few             The pass is repeated with a threshold from other places, for twice as
+///                       many. If these are still too few, it is repeated without a threshold.
+///                       That is two more passes, a third if one was cut short wrongly, and a
+///                       fourth if a guess was wrong.
 ///
-/// Places that misled are not sampled by later calls: an input made against them is slow once.
-/// All memory is taken before anything is written: what throws has changed nothing.
+/// Later calls do not sample the places that misled, so an adversarial input is slow only once. All
+/// memory is allocated before any write: on an exception nothing has changed.
 class top_k_search {
 public:
-    /// Takes the memory for k of n values, and for what belongs to them where a step claims them.
+    /// Allocates memory for k of n values, and for their second values if a step claims them.
     void reserve(std::size_t n, std::size_t k, bool seconds, std::size_t parts = 1) {
         const std::size_t room = room_for(n, k);
-        room_ = 0;  // until all of it is there
+        room_ = 0;  // until all of it is allocated
         places_.reserve(room);
         values_.reserve(room);
         if (seconds) seconds_.reserve(room);
@@ -52,7 +53,7 @@ public:
         room_ = room;
     }
 
-    /// Leaves the k largest of all parts in places() and values(), part after part; requires
+    /// Writes the k largest of all parts to places() and values(), part after part; requires
     /// 1 <= k <= the parts' size. `guess`: thresholds that are likely to be good, or null.
     template <class Source>
     void run(std::span<const selected_part<Source>> parts, std::size_t k,
@@ -75,7 +76,7 @@ public:
         finish(parts);
     }
 
-    /// One thread's part of a selection of k of n values by several: leaves what may be among the k
+    /// One thread's part of a selection of k of n values by several: collects candidates for the k
     /// largest of all.
     template <class Source>
     void run_share(const selected_part<Source>& part, std::size_t n, std::size_t k,
@@ -85,7 +86,7 @@ public:
         collect_all(std::span(&part, 1), start, false);
     }
 
-    /// Leaves all values of at least a magnitude in places() and values(); there is room for all.
+    /// Writes all values of at least a magnitude to places() and values(), which have room for all.
     template <class Source>
     void run_above(const selected_part<Source>& part, std::uint32_t least) {
         constexpr std::size_t some = 65536;
@@ -108,10 +109,10 @@ public:
     std::size_t count() const noexcept { return count_; }
     const std::uint32_t* places() const noexcept { return places_.data(); }
     const float* values() const noexcept { return values_.data(); }
-    /// Where each part's end in places().
+    /// The end of each part in places().
     std::span<const std::size_t> ends() const noexcept { return ends_; }
-    /// The magnitude of the smallest that was chosen, how many there were to choose from, whether
-    /// the first pass found too few, and whether it claimed too many.
+    /// In order: magnitude of the smallest selected value; number of candidates; true if the first
+    /// pass found too few; true if it claimed too many.
     std::uint32_t threshold() const noexcept { return threshold_; }
     std::size_t collected() const noexcept { return collected_; }
     bool repeated() const noexcept { return repeated_; }
@@ -123,7 +124,7 @@ public:
     }
 
     threshold_sampler& sampler() noexcept { return sampler_; }
-    /// Which places are sampled: the same ones until they mislead.
+    /// Selects the sampled places: the same until they mislead.
     std::uint64_t attempt() const noexcept { return attempt_; }
     void sample_elsewhere() noexcept { ++attempt_; }
 
@@ -133,8 +134,8 @@ public:
 
 private:
     static constexpr std::size_t direct_max = 16384;
-    /// What to expect where `count` of `size` values are candidates: from where on each way is the
-    /// faster one.
+    /// Returns the crowding for `count` candidates among `size` values; the limits are where each
+    /// method becomes the fastest.
     template <class Source>
     crowding expect(std::size_t count, std::size_t size) const noexcept {
         constexpr std::size_t some = Source::claims ? 2000 : 400;
@@ -160,7 +161,7 @@ private:
         return sampler_.estimate(parts, size_, wanted_, factor, attempt_);
     }
 
-    /// The values that a pass has written; `compute`: writes them now.
+    /// Returns the values written by a pass; `compute`: writes them first.
     template <class Source>
     std::span<const selected_part<plain_source>> read_back(
         std::span<const selected_part<Source>> parts, bool compute) {
@@ -176,7 +177,7 @@ private:
         }
     }
 
-    /// Few values: they are near, and reading them twice costs less than a sample.
+    /// Few values are cached, so reading them twice costs less than a sample.
     template <class Source>
     void collect_directly(std::span<const selected_part<Source>> sources) {
         const std::span<const selected_part<plain_source>> parts = read_back(sources, true);
@@ -200,14 +201,14 @@ private:
         if (!complete_) collect_all(parts, probable_thresholds{}, false);
     }
 
-    /// A pass over all parts.
+    /// Runs a pass over all parts.
     template <class Source>
     void collect_all(std::span<const selected_part<Source>> parts, const probable_thresholds& start,
                      bool may_raise = true) {
         count_ = 0;
-        std::uint32_t raised = 0;  // below it values were left out on the word of a sample
+        std::uint32_t raised = 0;  // magnitude below which a sample excluded values
         claimed_above_ = start.claim_from;
-        // Counted by hand from one stop to the next: a pass stops where these may be enough.
+        // Ties are counted after each stop; a pass stops where they may suffice.
         std::size_t ties = start.ties;
         const bool all = start.least == 0 && ties == probable_thresholds::unlimited;
         collect_request request{.least = start.least,
@@ -245,7 +246,7 @@ private:
                 sample_elsewhere();
                 if (const auto other = estimate(parts, 1.0).least; other > request.least) {
                     request.least = raised = other;
-                    release(parts.first(p + 1), raised - 1);  // what is claimed is collected
+                    release(parts.first(p + 1), raised - 1);  // claimed values are candidates
                     request.expected = expected_;
                 }
             }
@@ -262,8 +263,7 @@ private:
                           [&](float value) { return magnitude_of(value) == magnitude; }));
     }
 
-    /// Cuts the candidates so far down to the k largest; returns what others must reach to be among
-    /// them.
+    /// Cuts the candidates down to the k largest and returns the magnitude that others must reach.
     template <class Source>
     std::uint32_t cut(std::span<const selected_part<Source>> parts) {
         const ranked_magnitude least = rank_wanted();
@@ -281,7 +281,7 @@ private:
         keep<false>(parts, least, true);
     }
 
-    /// Puts back what was claimed up to a magnitude.
+    /// Undoes claims up to a magnitude.
     template <class Source>
     void release(std::span<const selected_part<Source>> parts, std::uint32_t up_to) {
         if (!Source::claims || claimed_above_ >= up_to) return;
@@ -327,7 +327,7 @@ private:
     std::vector<selected_part<plain_source>> written_;
     std::size_t room_ = 0, wanted_ = 0, size_ = 0, count_ = 0, collected_ = 0;
     std::uint32_t threshold_ = 0, claimed_above_ = magnitude_bits;
-    std::uint64_t attempt_ = 0;  // goes on from call to call: an input misleads once
+    std::uint64_t attempt_ = 0;  // persists between calls: an input misleads once
     processor on_ = this_processor();
     crowding expected_ = crowding::sparse;
     bool complete_ = false, repeated_ = false, released_ = false, nan_ = false;

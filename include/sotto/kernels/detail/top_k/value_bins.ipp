@@ -24,7 +24,7 @@ SOTTO_DECL value_bins bin_values(std::span<const float> values, std::span<std::u
     for (const float x : values) {
         const double wide = x;
         sum += wide;
-        squares += wide * wide;  // exact: the same whether or not the two are fused
+        squares += wide * wide;  // exact, so fusing cannot change it
     }
     const double mean = sum / n;
     const double width = 3.0 * std::sqrt((std::max)(0.0, squares - sum * sum / n) / n);
@@ -47,7 +47,7 @@ SOTTO_DECL value_bins bin_values(std::span<const float> values, std::span<std::u
     std::array<std::uint8_t, 4> numbers{};
     for (std::size_t bin = 0; bin < 4; ++bin) {
         if (counts[bin] == 0) continue;
-        // Rounding does not take a mean out of its bin, so that they rise.
+        // Clamps so that rounding cannot move a mean out of its bin, which keeps means ascending.
         const auto of_bin = static_cast<float>(sums[bin] / static_cast<double>(counts[bin]));
         numbers[bin] = static_cast<std::uint8_t>(found.count);
         found.means[found.count++] = std::clamp(of_bin, least[bin], most[bin]);

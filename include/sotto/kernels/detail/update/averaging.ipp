@@ -75,7 +75,7 @@ SOTTO_INLINE void fetch_all_ahead(const float* own, const weighted_values* other
     for (std::size_t j = 0; j < n; ++j) fetch_ahead(others[j].values.data() + i);
 }
 
-/// Values that move towards those of others, and by how much they move.
+/// Moves values towards those of others, and yields the changes.
 struct mixed_values {
     float* own;
     const weighted_values* others;
@@ -99,7 +99,7 @@ struct mixed_values {
     }
 };
 
-/// Values that are shared out, and by how much they move over the weights that go with them.
+/// Sums shares of values, and yields the changes of values divided by their weights.
 struct shared_values {
     float kept_share;
     float* own;

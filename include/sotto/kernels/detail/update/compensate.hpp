@@ -13,8 +13,8 @@ namespace sotto::detail::kernels {
 
 inline namespace SOTTO_UNIT {
 
-/// g += lambda g^2 (w - before), and nothing at all where lambda is 0: the other factor may be
-/// infinite there, and -0 + 0 is not -0.
+/// Computes g += lambda g^2 (w - before), and leaves g if lambda is 0: the other factor may be
+/// infinite, and -0 + 0 is not -0.
 template <class V, class Lambda>
 SOTTO_INLINE void compensate(const Lambda& lambda, const V& w, const V& before, V& g) noexcept {
     SOTTO_UNFUSED_BODY
@@ -22,8 +22,9 @@ SOTTO_INLINE void compensate(const Lambda& lambda, const V& w, const V& before, 
     g = lambda == 0.0f ? g : changed;
 }
 
-/// s = m s + (1 - m) g^2;  lambda = lambda0 / sqrt(s + epsilon). Where s would be infinite, lambda
-/// is 0 this once, and s the largest float: no later gradient could take infinity back.
+/// Computes s = m s + (1 - m) g^2;  lambda = lambda0 / sqrt(s + epsilon). If s would be infinite,
+/// lambda is 0 for this step and s becomes the largest float, because no later gradient could
+/// reduce infinity.
 template <class V>
 SOTTO_INLINE void adapt(const adaptive_compensation& to, const mean_shares& shares, const V& g,
                         V& square, V& lambda) noexcept {

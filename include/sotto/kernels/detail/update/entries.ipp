@@ -48,7 +48,7 @@ SOTTO_DECL void copy_at(std::span<float> to, std::span<const float> from,
         indices, [&](std::size_t, std::uint32_t i) { target[i] = source[i]; }, target, source);
 }
 
-/// Calls take(k, i, g) with what compensation makes of each entry.
+/// Calls take(k, i, g) with the compensated gradient of each entry.
 template <class Take>
 void compensated_entries(const constant_compensation& by, std::span<const float> values,
                          std::span<const std::uint32_t> indices, const float* now,
@@ -91,7 +91,7 @@ void compensated_entries(const adaptive_compensation& by, float scale,
         now, then, squares);
 }
 
-/// Plain SGD's step by an entry.
+/// Plain SGD's step for one entry.
 SOTTO_INLINE void descend_entry(float rate, float g, float& weight) noexcept {
     SOTTO_UNFUSED_BODY
     weight = weight - rate * g;

@@ -15,10 +15,10 @@ namespace sotto::detail::kernels {
 
 inline namespace SOTTO_UNIT {
 
-// 25 000 entries, 2500 to a tensor, take 7 us of 173 less than with 24 ahead; more gain nothing.
+// Saves 7 us of 173 for 25 000 entries, 2500 per tensor, over 24 ahead; more gains nothing.
 inline constexpr std::size_t entries_ahead = 32;
 
-/// Calls with each entry, when the lines of entries that follow were asked for.
+/// Calls visit(k, index) for each entry, and prefetches the lines of later entries.
 template <class Visitor, class... Values>
 SOTTO_INLINE void for_entries(std::span<const std::uint32_t> indices, Visitor&& visit,
                               const Values*... weights) noexcept {

@@ -8,11 +8,11 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-// Gap-aware dampening: see sotto/staleness/gap_aware.hpp. All spans have one size, or it is an
-// invalid_option, and no two share memory. The same bits on every instruction set.
+// Gap-aware dampening, see sotto/staleness/gap_aware.hpp. All spans have one size; other sizes are
+// an invalid_option. No two spans share memory. The same bits on every instruction set.
 
-/// g /= 1 + |w - before| / C, C = lengths / steps, where lengths is above 0. Reads 16 bytes and
-/// writes 4 a weight.
+/// Computes g /= 1 + |w - before| / C, with C = lengths / steps, where lengths is above 0. Reads 16
+/// bytes and writes 4 a weight.
 void divide_by_gap(std::span<float> g, std::span<const float> w, std::span<const float> before,
                    std::span<const float> lengths, float steps);
 
@@ -21,7 +21,7 @@ void divide_by_gap_at(std::span<float> values, std::span<const std::uint32_t> in
                       std::span<const float> w, std::span<const float> before,
                       std::span<const float> lengths, float steps);
 
-/// sum += |x|. Reads 8 bytes and writes 4 a value.
+/// Computes sum += |x|. Reads 8 bytes and writes 4 a value.
 void add_magnitudes(std::span<float> sum, std::span<const float> x);
 
 }  // namespace sotto::detail::kernels::inline SOTTO_UNIT

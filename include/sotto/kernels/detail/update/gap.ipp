@@ -15,12 +15,12 @@
 
 namespace sotto::detail::kernels::inline SOTTO_UNIT {
 
-/// g / (1 + |w - before| n / lengths), or g where lengths is 0: nothing has moved there.
 template <class V>
 SOTTO_INLINE void take_magnitude(V& x) noexcept {
     x = x < 0.0f ? -x : x;
 }
 
+/// Computes g / (1 + |w - before| n / lengths), or g if lengths is 0: nothing has moved there.
 template <class V>
 SOTTO_INLINE void divide_by_gap(const V& w, const V& before, const V& lengths, float steps,
                                 V& g) noexcept {

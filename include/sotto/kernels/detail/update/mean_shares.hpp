@@ -8,8 +8,8 @@ namespace sotto::detail::kernels {
 
 inline namespace SOTTO_UNIT {
 
-/// What a step of an exponential mean keeps of the mean, and what it takes of a new value. Both are
-/// rounded from double: a float b is off by up to 3e-8, which at b = 0.99999 is 0.3 % of 1 - b.
+/// The shares of the mean and of a new value in a step of an exponential mean. Both are rounded
+/// from double: a float b is off by up to 3e-8, which at b = 0.99999 is 0.3 % of 1 - b.
 struct mean_shares {
     float kept, taken;
 
@@ -17,7 +17,8 @@ struct mean_shares {
         : kept(static_cast<float>(keep)), taken(static_cast<float>(1.0 - keep)) {}
 };
 
-/// mean = b mean + (1 - b) x, as a step towards x where b is the less exact of the two shares.
+/// Computes mean = b mean + (1 - b) x, as a step towards x if b is the less exact of the two
+/// shares.
 template <class V>
 SOTTO_INLINE void take_into_mean(const mean_shares& by, const V& x, V& mean) noexcept {
     SOTTO_UNFUSED_BODY

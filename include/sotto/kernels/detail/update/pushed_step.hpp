@@ -8,23 +8,23 @@
 #include "sotto/kernels/detail/update/delay_compensation.hpp"
 #include "sotto/kernels/detail/update/exponential_mean.hpp"
 
-// A server's step of plain SGD by a gradient that lies in a message, as floats at any address: no
-// array is read or written twice.
+// A server's step of plain SGD by a gradient in a message, as floats at any address. No array is
+// read or written twice.
 
 namespace sotto::detail::kernels {
 
 inline namespace SOTTO_UNIT {
 
-// `next` becomes what `descend` or `descend_compensated` makes of a copy of w, bit for bit; it may
-// be w or `before`, and otherwise no two share memory. g holds the gradient as this machine has
-// floats. Sizes that differ are an invalid_option.
+// Sets `next` to the result of `descend` or `descend_compensated` on a copy of w, bit for bit. It
+// may be w or `before`; otherwise no two spans share memory. g holds the gradient in this machine's
+// float format. Different sizes are an invalid_option.
 
 /// Reads 8 bytes and writes 4 a weight.
 void descend_pushed(float rate, std::span<float> next, std::span<const float> w,
                     std::span<const std::byte> g);
 
-/// The same of a gradient that nobody has looked at: whether all of it is finite. Where it is not,
-/// what `next` holds is of no use.
+/// The same for an unchecked gradient. Returns true if all of it is finite; otherwise the contents
+/// of `next` are invalid.
 bool descend_pushed_if_finite(float rate, std::span<float> next, std::span<const float> w,
                               std::span<const std::byte> g);
 

@@ -61,7 +61,7 @@ struct adaptive_correction {
     }
 };
 
-/// `Streams`: what is written is in no cache, and shall not be fetched to be written over.
+/// `Streams`: writes memory that is in no cache, without fetching it first.
 template <class Correction, bool Streams>
 struct pushed_lanes {
     float rate;
@@ -90,7 +90,7 @@ struct pushed_lanes {
     }
 };
 
-/// The step at every place, as each_lane does it, and the largest bits of the gradient, see
+/// Runs the step at every place, as each_lane, and returns the largest bits of the gradient, see
 /// max_bits.
 struct watched_step {
     template <instruction_set Set, class Step>
@@ -122,7 +122,7 @@ struct watched_step {
     }
 };
 
-/// What `run(step)` returns, of a step that writes past the caches where it can.
+/// Returns `run(step)`, with a step that writes past the caches if possible.
 template <class Correction, class Run>
 auto step_pushed(float rate, std::span<float> next, std::span<const float> w,
                  std::span<const std::byte> g, const float* before, const Correction& by, Run run) {

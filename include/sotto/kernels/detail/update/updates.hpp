@@ -8,12 +8,12 @@
 
 namespace sotto::detail::kernels {
 
-/// What AdamW needs in a step; the corrections are 1 / (1 - beta^t).
+/// Parameters of an AdamW step; the corrections are 1 / (1 - beta^t).
 struct adamw_step {
-    float rate = 0.0f;         // of the step
-    float decay = 0.0f;        // of the weights
-    double beta1 = 0.9;        // what of the mean gradient is kept
-    double beta2 = 0.999;      // what of the mean square is kept
+    float rate = 0.0f;         // learning rate
+    float decay = 0.0f;        // weight decay
+    double beta1 = 0.9;        // share of the mean gradient that is kept
+    double beta2 = 0.999;      // share of the mean square that is kept
     float epsilon = 1e-8f;     // added to the root of the mean square
     float correction1 = 1.0f;  // of the mean gradient
     float correction2 = 1.0f;  // of the mean square
@@ -21,18 +21,18 @@ struct adamw_step {
 
 inline namespace SOTTO_UNIT {
 
-// Below, all spans have one size, or it is an invalid_option, and no two share memory. The same
-// bits on every instruction set.
+// Below, all spans have one size; other sizes are an invalid_option. No two spans share memory. The
+// same bits on every instruction set.
 
-/// w -= rate * g. Reads 8 bytes and writes 4 a weight.
+/// Computes w -= rate * g. Reads 8 bytes and writes 4 a weight.
 void descend(float rate, std::span<float> w, std::span<const float> g);
 
-/// w[i] -= rate * g[i] at these indices alone. Also an invalid_option, before anything changes: an
-/// index that is not below the size.
+/// Computes w[i] -= rate * g[i] at these indices only. An index that is not below the size is also
+/// an invalid_option, before anything changes.
 void descend_at(float rate, std::span<float> w, std::span<const float> g,
                 std::span<const std::uint32_t> indices);
 
-/// SGD with the decay term's own momentum: d = decay * w;  b = m b + d;  w -= rate * (g + b).
+/// SGD with separate momentum of the decay term: d = decay * w;  b = m b + d;  w -= rate * (g + b).
 /// Nesterov: w -= rate * (g + (d + m b)). Reads 12 bytes and writes 8 a weight.
 void descend_with_decay(float rate, float decay, float momentum, bool nesterov, std::span<float> w,
                         std::span<const float> g, std::span<float> b);

@@ -112,7 +112,7 @@ struct descend_adamw_lanes {
         load(square, v + i);
         take_into_mean(of_mean, gradient, mean);
         take_into_mean(of_square, V(gradient * gradient), square);
-        // Not infinity: no later gradient could take that back.
+        // Not infinity, which no later gradient could reduce.
         const V largest = V{} + (std::numeric_limits<float>::max)();
         square = square > largest ? largest : square;
         store(mean, m + i);

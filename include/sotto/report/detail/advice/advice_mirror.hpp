@@ -14,11 +14,11 @@
 
 namespace sotto::detail {
 
-/// Rank 0 of many without a network: what it sends is, in the same order, what it receives, from
-/// whomever. So one rank's work in an exchange can be done, and its bytes counted, where all ranks
-/// send much the same: in operations that send to one rank alone, or to each one message before the
-/// next.
-///   errors  std::logic_error: something that is never sent is waited for; a message that is longer
+/// Rank 0 of many without a network: it receives its own messages in the order in which it sent
+/// them, from any rank. So it does one rank's work in an exchange, and counts its bytes. This is
+/// valid if all ranks send nearly the same: in operations that send to one rank only, or one
+/// message to each rank before the next.
+///   errors  std::logic_error: a wait for a message that is never sent; a message that is longer
 ///           than the memory for it
 class mirror {
 public:
@@ -61,7 +61,7 @@ private:
     int ranks_;
     std::vector<transfer> transfers_;
     std::vector<std::uint32_t> free_;
-    std::deque<std::uint32_t> waiting_;  // sends or receives without a counterpart, oldest first
+    std::deque<std::uint32_t> waiting_;  // unmatched sends or receives, oldest first
     traffic counts_;
     std::uint64_t moved_ = 0;
 };

@@ -95,7 +95,7 @@ SOTTO_DECL axis log_axis(double low, double high, double base,
     const double every = (std::max)(1.0, std::ceil((last - first) / most));
     for (double k = std::floor(first / every) * every; k <= last; k += every)
         add(std::pow(base, k));
-    if (a.ticks.size() < 3 && base == 10.0) {  // too few powers: their doubles and halves too
+    if (a.ticks.size() < 3 && base == 10.0) {  // too few powers: adds ticks at 2 and 5
         a.ticks.clear();
         for (double k = first; k <= last; k += 1.0)
             for (const double factor : {1.0, 2.0, 5.0}) add(factor * std::pow(10.0, k));

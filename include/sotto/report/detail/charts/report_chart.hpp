@@ -12,52 +12,51 @@ namespace sotto::detail::reporting {
 
 /// A point of a chart, in the values of its axes.
 struct dot {
-    double x = 0.0, y = 0.0;  // on its axes
+    double x = 0.0, y = 0.0;  // on the axes
 };
 
-/// A line chart as one SVG element. Colours are numbers of the page's palette; every line has a
-/// pattern of dashes too, so that it can be told from others without colours, and may have its name
-/// at its end.
+/// A line chart as one SVG element. Colours are indices of the page's palette. Every line also has
+/// a dash pattern, so lines differ without colours, and may have its name at its end.
 ///   cost    O(points)
 class chart {
 public:
-    static constexpr double width = 400, height = 250;  // of the drawing
+    static constexpr double width = 400, height = 250;  // size of the drawing
 
-    /// Without lines yet.
+    /// An empty chart.
     chart(std::string title, axis x, std::string x_name, axis y);
 
-    ///   faint   for what others stand before
-    ///   normal  for what is to be looked at
+    ///   faint   background of other lines
+    ///   normal  the lines to read
     enum class weight { faint, normal };
 
-    /// Points that an axis cannot show interrupt the line.
+    /// Draws a line; a point that an axis cannot show interrupts it.
     void line(const std::vector<dot>& points, std::size_t colour, weight how);
 
-    /// The area between two lines over the same places.
+    /// Fills the area between two lines over the same places.
     void band(const std::vector<dot>& low, const std::vector<dot>& high, std::size_t colour);
 
-    /// A point of its own; `says` is shown where the pointer rests on it.
+    /// Draws a single point; `says` is its tooltip.
     void mark(const dot& p, std::size_t colour, std::string_view says);
 
-    /// A vertical line across the chart.
+    /// Draws a vertical line across the chart.
     void upright(double x, std::string_view says);
 
-    /// A name near the point where its line ends; names are moved apart when the chart is drawn.
+    /// Adds a name near the point where its line ends; svg moves names apart.
     void name(const dot& end, std::string_view text, std::size_t colour);
 
-    /// A name above the chart, where it covers no line: one after the other.
+    /// Adds a name above the chart, where it covers no line; names follow each other.
     void key(std::string_view text, std::size_t colour);
 
-    /// Words above the chart, where they cover no line; not together with keys.
+    /// Adds a text above the chart, where it covers no line; not together with keys.
     void note(std::string_view text);
 
-    /// `describes` is what somebody hears who cannot see it.
+    /// Returns the drawing; `describes` is its text for screen readers.
     std::string svg(std::string_view describes);
 
-    /// The class of a colour: eight of the palette, which come again, or the grey of what no run
-    /// of the page measured, in as many dashes.
+    /// Returns the class of a colour. The palette has eight, which repeat; grey, for lines that no
+    /// run of the page measured, has as many dash patterns.
     static std::string place(std::size_t colour);
-    /// The first number that is no colour of the palette.
+    /// first index that is not of the palette
     static constexpr std::size_t grey = (std::numeric_limits<std::size_t>::max)() / 2;
 
 private:
@@ -73,11 +72,11 @@ private:
     double px(double x) const noexcept { return left_ + (right() - left_) * x_.place(x); }
     double py(double y) const noexcept { return bottom() - (bottom() - top_) * y_.place(y); }
 
-    /// Characters, not bytes.
+    /// Returns characters, not bytes.
     static std::size_t columns(std::string_view text) noexcept;
 
-    // Where a name begins and ends: about 6.4 units a character, to the left of its point where
-    // that is in the right half.
+    // Where a name begins and ends: about 6.4 units a character, to the left of its point if that
+    // is in the right half.
     static bool to_the_left(const named& n) noexcept { return n.x > width / 2; }
     static double length(const named& n) noexcept;
     static double from(const named& n) noexcept { return to_the_left(n) ? n.x - length(n) : n.x; }
@@ -85,8 +84,8 @@ private:
 
     static std::string shortened(std::string_view text);
 
-    /// From the lowest up: whoever would lie on the one below goes above it. Then from the highest
-    /// down, where that went beyond the top.
+    /// From the lowest name up, moves a name that would cover the one below above it. Then from the
+    /// highest down, moves names back below the top.
     void place_names();
     static bool beside(const named& a, const named& b) noexcept;
 
@@ -100,8 +99,9 @@ private:
     std::vector<named> names_;
 };
 
-/// At most one and a half times `most` points that look the same: of each stretch the least and the
-/// greatest value and one that is not finite, so that lines break where they did, in their order.
+/// Returns at most one and a half times `most` points that look the same. Of each stretch it keeps
+/// the minimum, the maximum and one value that is not finite, in order, so that lines break where
+/// they did.
 std::vector<dot> thinned(const std::vector<dot>& points, std::size_t most = 400);
 
 }  // namespace sotto::detail::reporting

@@ -4,9 +4,9 @@
 
 namespace sotto::detail::reporting {
 
-/// The page's one style sheet. Colours are those of Okabe and Ito, which people with any common
-/// kind of colour blindness tell apart, darker on white and lighter on black so that thin lines
-/// have contrast. Runs differ by dashes as well, parts of a step by their labels.
+/// Returns the page's only style sheet. Colours are those of Okabe and Ito, which remain distinct
+/// with any common kind of colour blindness. They are darker on white and lighter on black, so that
+/// thin lines have contrast. Runs also differ by dashes, parts of a step by their labels.
 std::string style();
 
 }  // namespace sotto::detail::reporting

@@ -151,11 +151,12 @@ SOTTO_DECL std::string crossover_chart(const advice& found, bool link_known) {
         return predicted_seconds(found.compute_seconds, found.steps[i].way, link);
     };
     double slowest = 125e3, fastest = 12.5e9;  // 1 Mbit/s to 100 Gbit/s
-    if (link_known) {                          // and what any network could be
+    if (link_known) {                          // limits of any network
         slowest = std::clamp(found.link.bytes_per_second, 1.0, slowest);
         fastest = std::clamp(found.link.bytes_per_second, fastest, 1e15);
     }
-    // Whole gradients, what is advised, and what is best on slow links; but no two that look alike.
+    // Whole gradients, the recommended way, and the best on slow links, without two that look
+    // alike.
     std::vector<std::size_t> candidates(found.steps.size());
     std::iota(candidates.begin(), candidates.end(), std::size_t{0});
     sotto::detail::sort_stably(candidates, [&](std::size_t a, std::size_t b) {
@@ -166,7 +167,7 @@ SOTTO_DECL std::string crossover_chart(const advice& found, bool link_known) {
         return step_at(a, slowest) < step_at(b, slowest);
     });
     std::vector<std::size_t> order;
-    std::vector<std::string> names;  // of a line, and of the first that would lie on it
+    std::vector<std::string> names;  // of a line, and of the first one that it would cover
     for (const std::size_t i : candidates) {
         constexpr std::size_t most_lines = 4;
         const auto like = std::find_if(order.begin(), order.end(), [&](std::size_t j) {

@@ -13,7 +13,7 @@
 
 namespace sotto::detail::reporting {
 
-/// One measure of all runs' churns, as bars of one scale; each beside the first.
+/// One measure of all runs' churns, as bars of one scale, each compared with the first.
 inline std::string churn_bars(std::span<const run_log> runs, double churn::*measure, auto shown) {
     constexpr std::size_t bars_max = 100;
     double most = 0.0, first = -1.0;
@@ -46,7 +46,7 @@ inline std::string churn_bars(std::span<const run_log> runs, double churn::*meas
     return out;
 }
 
-/// How much predictions change between trainings of which logs tell; nothing where none does.
+/// Churn between trainings, from the logs; empty if no log has any.
 std::string churn_section(std::span<const run_log> runs);
 
 }  // namespace sotto::detail::reporting

@@ -13,53 +13,53 @@
 
 namespace sotto::detail::reporting {
 
-/// What is measured of how far ranks are apart, as it is drawn.
+/// A measure of the distance between ranks, and its line.
 struct distance_line {
-    const char* name;                    // for people
-    measured_mean consensus_means::*of;  // what
+    const char* name;                    // name for people
+    measured_mean consensus_means::*of;  // measure
 };
-/// All that is drawn.
+/// All lines.
 inline constexpr std::array distance_lines{
     distance_line{"distance", &consensus_means::distance},
     distance_line{"estimate", &consensus_means::estimate},
     distance_line{"target", &consensus_means::target},
     distance_line{"critical distance", &consensus_means::critical}};
 
-/// Logarithmic, but where all is 0.
+/// Logarithmic, unless all values are 0.
 axis distance_axis(const run_log& run);
 
-/// When ranks went and came again, of many the first.
+/// Marks the first lost ranks and their returns.
 void mark_losses(chart& c, const run_log& run);
 
-/// Distances over the steps; nothing where none was measured.
+/// Distances over the steps; empty if none was measured.
 std::string distance_chart(const run_log& run);
 
-/// What some steps in a row took each.
+/// A mean over consecutive steps.
 struct taken {
-    std::int64_t last_step = 0;              // the last of them
-    double seconds = 0.0, bytes_sent = 0.0;  // of the run up to the last of them
-    double each = 0.0;                       // of what is drawn, a step
+    std::int64_t last_step = 0;              // last of these steps
+    double seconds = 0.0, bytes_sent = 0.0;  // of the run up to the last step
+    double each = 0.0;                       // value a step of the drawn measure
 };
 
-/// Over the steps, from zero; nothing where nothing is known.
+/// Chart over the steps, from zero; empty without values.
 std::string cost_chart(const run_log& run, const std::string& title, std::size_t colour,
                        std::string (*label)(double), const std::vector<taken>& values);
 
-/// Rounds of mixing a step; nothing where there were none.
+/// Rounds of mixing a step; empty without any.
 std::string rounds_chart(const run_log& run);
 
-/// Bytes that a step sent.
+/// Bytes sent a step.
 std::string sent_chart(const run_log& run);
 
-/// How far ranks were apart in each tensor, by how much mixing moved it, and how these compare with
-/// the steps that are learnt by.
+/// Table by tensor: distance between ranks, distance that mixing moved it, and both relative to the
+/// length of an optimizer step.
 std::string tensor_distances(const run_log& run);
 
-/// Of one run whose ranks mix with neighbours.
+/// Section of one run whose ranks mix with neighbours.
 std::string consensus_of(const run_log& run, std::size_t colour);
 
-/// How far ranks that mix with neighbours were apart, and what keeping them together took; nothing
-/// where no run has such ranks.
+/// Distances between ranks that mix with neighbours, and the costs of mixing; empty if no run has
+/// such ranks.
 std::string consensus_section(std::span<const run_log> runs);
 
 }  // namespace sotto::detail::reporting

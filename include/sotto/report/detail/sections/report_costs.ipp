@@ -24,7 +24,7 @@ SOTTO_DECL std::vector<mean_step> mean_steps(std::span<const run_log> runs) {
                          std::int64_t steps) {
         run_costs each;
         each.add(costs, 1.0 / static_cast<double>(std::max<std::int64_t>(steps, 1)));
-        // What a simulation computes takes no time of the clock that teachers are heard by.
+        // Simulated computing takes no time of the clock that measures the teachers.
         each.listening = run.is_simulated() ? 0.0 : (std::min)(each.listening, each.compute);
         rows.push_back({std::move(name), each});
     };

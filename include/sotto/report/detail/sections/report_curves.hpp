@@ -13,16 +13,16 @@
 
 namespace sotto::detail::reporting {
 
-/// In place of what is not known.
+/// Value that is unknown.
 inline constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 
-/// What a curve is drawn against.
-///   steps  the number of the step
-///   time   seconds since the run began
-///   sent   bytes that a worker has sent
+/// Horizontal axis of a curve.
+///   steps   number of the step
+///   time    seconds since the run began
+///   sent    bytes sent by a worker
 enum class against { steps, time, sent };
 
-/// Where something lies along that.
+/// Returns the position of a point on that axis.
 template <class Where>
 double along(against what, const Where& w) noexcept {
     if (what == against::time) return w.seconds;
@@ -33,42 +33,40 @@ double along(against what, const Where& w) noexcept {
         return static_cast<double>(w.step);
 }
 
-/// The axis for all of these runs.
+/// Returns the axis for all of these runs.
 axis axis_along(against what, std::span<const run_log> runs);
 
-/// What is written at the axis.
+/// Returns the label of the axis.
 const char* name_of(against what, std::span<const run_log> runs) noexcept;
 
-/// Linear from a round number to a round number; logarithmic where values lie further apart than a
-/// linear axis can show.
+/// Linear between round numbers; logarithmic if the values are too far apart for a linear axis.
 axis axis_of(const std::vector<double>& values, bool share);
 
-/// A measure after every epoch, nothing where it was not taken; before it, if it is one of steps,
-/// after every step.
+/// A measure after every epoch; empty if it was not taken. If `of_steps`, it also draws each step.
 struct measure {
-    std::string title;  // for people
-    /// Its value.
+    std::string title;  // title for people
+    /// Returns its value after an epoch.
     std::optional<double> (*of_epoch)(const run_log::finished_epoch&);
-    bool of_steps;                                  // else of epochs alone
-    bool share;                                     // whether it is a share, from 0 to 1
-    over_ranks own_evaluations::*of_own = nullptr;  // the same of ranks' own models
+    bool of_steps;                                  // false: epochs only
+    bool share;                                     // true: a share from 0 to 1
+    over_ranks own_evaluations::*of_own = nullptr;  // same measure of ranks' own models
 };
 
-/// Of ranks' own models, where they were measured.
+/// Returns the value of ranks' own models, if measured.
 std::optional<double> of_own(const measure& what, const run_log::finished_epoch& e,
                              double over_ranks::*which);
 
-/// What of a measure's values the axis has to show.
+/// Returns the values that the axis must show.
 std::vector<double> values_of(std::span<const run_log> runs, const measure& what);
 
-/// The last dot of what was drawn, and whether the run went on from there to what cannot be drawn.
+/// End of a curve.
 struct drawn_end {
-    std::optional<dot> last{};  // nothing where none was drawn
-    bool runs_away = false;     // whether it did
+    std::optional<dot> last{};  // last finite point; empty without one
+    bool runs_away = false;     // true: the run continued to values that are not finite
 };
 
-/// One run's curve, broken where it would go back, as where steps were done again, and where a
-/// value is not finite.
+/// Draws one run's curve. It breaks at a repeated step, which lies to the left, and at a value that
+/// is not finite.
 template <class Stretches>
 void draw(chart& c, const Stretches& all, std::size_t colour, chart::weight how, auto&& value,
           against x, drawn_end& end) {
@@ -89,14 +87,14 @@ void draw(chart& c, const Stretches& all, std::size_t colour, chart::weight how,
     flush();
 }
 
-/// Which steps' losses an axis leaves out: they are drawn at its edge. Nothing where it shows all.
+/// Returns which steps' losses lie outside the axis and are drawn at its edge; empty if none.
 std::string left_out(std::span<const run_log> runs, const axis& y);
 
-/// One chart of a measure, of all runs.
+/// One chart of a measure for all runs.
 std::string drawn(std::span<const run_log> runs, const measure& what, against x);
 
-/// Loss and accuracy against steps, seconds and bytes. Faint beside what the mean of all ranks has
-/// on unseen data: the least and the most of what their own models have.
+/// Loss and accuracy against steps, seconds and bytes. Faint lines show the minimum and maximum of
+/// the ranks' own models on unseen data, next to the mean of all ranks.
 std::string curves(std::span<const run_log> runs);
 
 }  // namespace sotto::detail::reporting

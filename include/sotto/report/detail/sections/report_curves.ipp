@@ -70,7 +70,7 @@ SOTTO_DECL std::vector<double> values_of(std::span<const run_log> runs, const me
             }
     }
     std::sort(steps.begin(), steps.end());
-    if (!steps.empty()) {  // single steps may lie outside: all but the wildest 2 % are shown
+    if (!steps.empty()) {  // omits the outermost 2 % of the single steps
         values.push_back(steps[steps.size() / 100]);
         values.push_back(steps[steps.size() - 1 - steps.size() / 100]);
     }

@@ -11,24 +11,24 @@
 
 namespace sotto::detail::reporting {
 
-/// Who mixes with whom: ranks around a circle from the top, a line for each link, the wider the
-/// more it weighs. A link that goes one way is bent, with a dot near the rank that it goes to.
-///   cost    O(ranks + links); nothing is drawn of more than 512 ranks or 2,048 lines
+/// The mixing graph: ranks on a circle from the top, and a line for each link, wider for more
+/// weight. A one-way link is curved, with a dot near the rank that receives.
+///   cost    O(ranks + links); draws at most 512 ranks and 2,048 lines
 class mixing_circle {
 public:
-    static constexpr int ranks_max = 512;           // of a graph that is drawn
-    static constexpr std::size_t lines_max = 2048;  // of a graph that is drawn
+    static constexpr int ranks_max = 512;           // most ranks of a drawing
+    static constexpr std::size_t lines_max = 2048;  // most lines of a drawing
 
     /// Refers to the graph.
     explicit mixing_circle(const topologies::mixing_graph& graph);
 
-    /// Whether there is something to be drawn, and not too much.
+    /// True if the graph has something to draw, within these limits.
     bool is_drawn() const noexcept;
 
-    /// What the graph is, in words.
+    /// Returns a description of the graph.
     std::string told() const;
 
-    /// The drawing; its text says the graph in words.
+    /// Returns the drawing, with the description as its text.
     std::string svg() const;
 
 private:

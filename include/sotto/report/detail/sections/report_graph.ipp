@@ -110,7 +110,7 @@ SOTTO_DECL void mixing_circle::bend(int from, int to, double weight, std::string
     out += begun(weight) + at(ax) + " " + at(ay) + "Q" + at(cx) + " " + at(cy) + " " + at(bx) +
            " " + at(by) +
            ended("from rank " + std::to_string(from) + " to " + std::to_string(to), weight);
-    constexpr double t = 0.85;  // along the curve
+    constexpr double t = 0.85;  // position along the curve
     const auto on = [](double a, double c, double b) {
         return (1.0 - t) * (1.0 - t) * a + 2.0 * t * (1.0 - t) * c + t * t * b;
     };

@@ -12,31 +12,33 @@
 
 namespace sotto::detail::reporting {
 
-/// A stretch of a row in time, and what it says where the pointer rests on it.
+/// A stretch of time in a row, and its tooltip.
 struct drawn_span {
     double begin = 0.0, end = 0.0;  // seconds since the round began
-    std::size_t colour = 0;         // of the palette
-    std::string says{};             // for people
+    std::size_t colour = 0;         // index in the palette
+    std::string says{};             // tooltip for people
 };
 
-/// What a span says that is put together.
+/// Tooltip of a merged span.
 inline constexpr const char* several_spans = "several";
 
-/// Spans in order, those too short to be seen put together with what they touch: as many at most
-/// as there are such lengths, twice. Of two put together the longer one gives the colour.
+/// Merges spans that are too short to be visible with adjacent ones, in order. The result has at
+/// most twice as many spans as `shortest` fits into their time. A merged span has the colour of its
+/// longest part.
 std::vector<drawn_span> visible(const std::vector<drawn_span>& spans, double shortest);
 
-/// A round as rows over time, one SVG element: what the worker did, and what was under way.
+/// Rows of a round over time, as one SVG element: the worker's activities, and the transfers in
+/// flight.
 ///   cost    O(tensors log tensors); at most 14 rows of some hundred spans
 class round_chart {
 public:
-    static constexpr double width = 860.0;          // of the drawing
-    static constexpr std::size_t tensors_max = 12;  // with a row of their own, at most
+    static constexpr double width = 860.0;          // width of the drawing
+    static constexpr std::size_t tensors_max = 12;  // most tensors with their own row
 
-    /// Of one round.
+    /// For one round.
     round_chart(const round_times& round, const std::vector<run_tensor>& tensors);
 
-    /// The drawing; `describes` says what it is in words.
+    /// Returns the drawing; `describes` is its text for screen readers.
     std::string svg(std::string_view describes) const;
 
     /// The colours of step_times, and two more.
@@ -48,7 +50,7 @@ public:
             default: return 2;
         }
     }
-    static constexpr std::size_t in_flight = 6;  // the colour of what is under way
+    static constexpr std::size_t in_flight = 6;  // colour of transfers in flight
 
 private:
     static constexpr double top = 20.0, row_height = 19.0, bar_height = 14.0, left = 190.0,
@@ -62,12 +64,12 @@ private:
 
     double px(double time) const noexcept { return left + (right - left) * time_.place(time); }
 
-    /// Half a unit of the drawing: less is not seen.
+    /// Merges below half a unit of the drawing, which is not visible.
     std::vector<drawn_span> seen(const std::vector<drawn_span>& spans) const;
 
     void add_worker(const std::vector<run_tensor>& tensors);
 
-    /// The largest ones in the order in which they left, then all others in one row.
+    /// The largest tensors in the order in which they were sent, then all others in one row.
     void add_tensors(const std::vector<run_tensor>& tensors);
 
     void draw(const row& r, double number, std::string& out) const;
@@ -77,10 +79,10 @@ private:
     std::vector<row> rows_;
 };
 
-/// How much of a run's exchange was hidden, as it went on.
+/// Returns which share of a run's exchange was hidden.
 std::string told_overlap(const run_log& run, const overlap& drawn);
 
-/// One round of each run of several workers that tells of one; nothing where none does.
+/// One round of each run of several workers that logged one; empty if none did.
 std::string overlap_section(std::span<const run_log> runs);
 
 }  // namespace sotto::detail::reporting

@@ -16,7 +16,7 @@ namespace sotto::detail::reporting {
 
 SOTTO_DECL std::vector<drawn_span> visible(const std::vector<drawn_span>& spans, double shortest) {
     std::vector<drawn_span> out;
-    double longest = 0.0;  // of those that the last one is put together from
+    double longest = 0.0;  // of the parts of the last span
     for (const drawn_span& s : spans) {
         const double length = s.end - s.begin;
         if (!(length > 0.0)) continue;

@@ -10,21 +10,21 @@
 
 namespace sotto::detail::reporting {
 
-/// How many of a worker's gradients came so late, as bars of one scale for all workers; what is
-/// later than the last bar is counted there.
+/// Histogram of the lateness of a worker's gradients, with one scale for all workers. Later
+/// gradients count in the last bar.
 class staleness_bars {
 public:
-    static constexpr std::int64_t bars_max = 48;  // of a worker, at most
+    static constexpr std::int64_t bars_max = 48;  // most bars of a worker
 
-    static constexpr std::size_t workers_max = 64;  // that are drawn
+    static constexpr std::size_t workers_max = 64;  // most workers drawn
 
     /// With one scale for the workers of this server.
     explicit staleness_bars(const server_report& server);
 
-    /// Steps of lateness that a bar stands for.
+    /// Steps of lateness per bar.
     std::int64_t each() const noexcept { return each_; }
 
-    /// The drawing of one worker.
+    /// Returns the drawing of one worker.
     std::string svg(const served_worker& worker) const;
 
 private:
@@ -34,26 +34,26 @@ private:
 
     std::string steps_of(std::size_t bar) const;
 
-    /// Of the worker's gradients, by bars.
+    /// Shares of the worker's gradients, by bar.
     std::vector<double> shares(const served_worker& w) const;
 
     std::int64_t each_ = 1, bars_ = 1;
     double longest_ = 0.0;
 };
 
-/// What a server takes: the sum, and its parts that are not nothing.
+/// Memory of a server: the sum, and its nonzero parts.
 std::string told_memory(const server_memory& memory);
 
-/// What a rank waited by its own log, of all its steps; where that is not known, a dash.
+/// Time that a rank waited by its own log, over all its steps; a dash if unknown.
 std::string own_waiting(const run_log& run, int rank);
 
-/// What one server saw of its workers.
+/// Table of one server's workers.
 std::string server_table(const server_report& server, const run_log& run);
 
-/// Ranks that went while this one trained on, of many the first.
+/// Ranks that were lost while this one trained, the first of them.
 std::string told_losses(const run_log& run);
 
-/// How late gradients were, and who went; nothing where no run has a server or lost a rank.
+/// Lateness of gradients and lost ranks; empty if no run has a server or lost a rank.
 std::string servers_section(std::span<const run_log> runs);
 
 }  // namespace sotto::detail::reporting

@@ -32,7 +32,7 @@ SOTTO_DECL std::string staleness_bars::svg(const served_worker& worker) const {
     for (std::size_t bar = 0; bar < parts.size(); ++bar) {
         const double part = parts[bar];
         if (!(part > 0.0)) continue;
-        // What is there is seen, however little it is.
+        // Even the smallest share is visible.
         const double high = (std::max)((height - 1.0) * part / longest_, 0.7);
         out += "<rect class=\"c0\" x=\"" + at(step * static_cast<double>(bar) + 0.5) + "\" y=\"" +
                at(height - high) + "\" width=\"" + at(step - 1.0) + "\" height=\"" + at(high) +

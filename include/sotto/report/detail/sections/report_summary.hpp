@@ -9,94 +9,94 @@
 
 namespace sotto::detail::reporting {
 
-/// Whether ranks' own logs say what each of several workers sent.
+/// True if the ranks' logs contain the bytes of each of several workers.
 bool knows_each(const run_log& run) noexcept;
 
-/// What a worker sent: on average, where it is known of several; else this one.
+/// Returns the bytes that a worker sent: the mean if several are known, else those of this rank.
 double sent_by_one(const run_log& run) noexcept;
 
-/// The same of a step, as the run goes on.
+/// Returns the same per step, as the run continues.
 double sent_a_step(const run_log& run) noexcept;
 
-/// Who sent most, where that is not what a worker sends on average: ", rank 0 380 MiB".
+/// Returns the rank that sent most, such as ", rank 0 380 MiB"; empty if it is about the mean.
 std::string most_sent(const run_log& run);
 
-/// "each of N workers", and where there were not always so many, that. Workers of a server need
-/// not do as many steps as each other, nor those on a graph have as many links: then which one it
-/// is, whether it serves, or that it is an average.
+/// Returns "each of N workers", with a remark if N changed. Workers of a server may do different
+/// numbers of steps, and those of a graph may have different numbers of links. The text then names
+/// the rank and whether it serves, or marks the value as an average.
 std::string each_worker(const run_log& run);
 
-/// Whether there was somebody to send gradients to.
+/// True if the run has another rank that gradients are sent to.
 bool has_others(const run_log& run) noexcept;
 
-/// Until the last rank had ended whose log is known: the first need not be the last.
+/// Returns the time until the last rank with a log ended, which need not be the first rank.
 double seconds_of_all(const run_log& run) noexcept;
 
-/// Whether two amounts are told alike, as so many times each other.
+/// True if two amounts are shown as equal.
 bool look_alike(double a, double b) noexcept;
 
-/// Whether messages are the gradients themselves: what others are compared with.
+/// True if messages are the gradients themselves: the reference of other runs.
 bool sends_whole_gradients(const run_log& run) noexcept;
 
-/// The run that a run's totals are compared with: the first of as many workers, more than one, on
-/// the same tensors, that sent whole gradients; itself, perhaps. Both must be known whole.
+/// Returns the reference run of a run's totals, perhaps itself: the first with as many workers,
+/// more than one, on the same tensors, that sent whole gradients. Both logs must be complete.
 const run_log* dense_beside(std::span<const run_log> runs, const run_log& run) noexcept;
 
-/// The first epoch after which a run was as good as that.
+/// Returns the first epoch after which a run had this accuracy.
 const run_log::finished_epoch* reached(const run_log& run, double accuracy) noexcept;
 
-/// An accuracy that every run reached: the least of their best ones.
+/// Returns an accuracy that every run reached: the minimum of their best ones.
 std::optional<double> common_accuracy(std::span<const run_log> runs) noexcept;
 
-/// <tag>inner</tag>, as it is.
+/// Returns <tag>inner</tag>, without escaping.
 std::string element(const char* tag, const std::string& inner);
 
-/// The sign of a colour, in tables.
+/// Returns the sign of a colour in tables.
 std::string key(std::size_t colour);
 
-/// What all workers did together whose logs are there.
+/// Totals of all workers with a log.
 std::string all_workers(const run_log& run);
 
-/// How good ranks' own models are, beside the mean of all; nothing where they were not measured.
+/// Quality of ranks' own models next to the mean of all; empty if not measured.
 std::string own_models(const evaluation& found, const std::string& said);
 
-/// What a worker sent for its own gradients: of one that serves too its messages alone.
+/// Bytes that a worker sent for its own gradients: if it also serves, only its messages.
 double sent_as_worker(const run_log& run) noexcept;
 
-/// That beside whole gradients, sent the way that this run's went; nothing where it is as much.
+/// The same relative to whole gradients sent with this run's strategy; empty if about equal.
 std::string beside_whole(const run_log& run);
 
-/// What of the bytes that a rank sent is its own, where it serves too.
+/// The share of a rank's sent bytes that is its own, if it also serves.
 std::string own_messages(const run_log& run);
 
-/// One run in the words that somebody would tell it in.
+/// Summary of one run.
 std::string told_alone(const run_log& run);
 
-/// What a run sent beside the one that sent whole gradients.
+/// Bytes that a run sent, relative to the run with whole gradients.
 std::string sent_beside(const run_log& run, const run_log& dense);
 
-/// A run beside the one that sent whole gradients.
+/// Comparison of a run with the run with whole gradients.
 std::string told_beside(const run_log& run, const run_log& dense);
 
-/// What runs come to, beside whole gradients, in sentences.
+/// Comparison of the runs with whole gradients, in sentences.
 std::string told(std::span<const run_log> runs);
 
-/// One number of a card, and what it is.
+/// One number of a card, and its label.
 std::string number_of_card(const std::string& value, const std::string& what);
 
-/// What a rank that serves too sent, and what of that whole gradients are to be compared with.
+/// Bytes of a rank that also serves, and the part to compare with whole gradients.
 std::string served_in_card(const run_log& run);
 
-/// What a worker sent, beside whole gradients.
+/// Bytes that a worker sent, relative to whole gradients.
 std::string sent_in_card(const run_log& run);
 
-/// The numbers of one run that everybody asks for.
+/// The main numbers of one run.
 std::string card(const run_log& run, std::size_t colour);
 
 /// A card for each run.
 std::string cards(std::span<const run_log> runs);
 
-/// What it took until every run was equally good; runs of which a part is not known are left out.
+/// Costs until every run reached the same accuracy, for runs with complete logs.
 std::string equal_accuracy(std::span<const run_log> runs);
 
 }  // namespace sotto::detail::reporting

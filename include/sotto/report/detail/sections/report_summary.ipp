@@ -177,7 +177,7 @@ SOTTO_DECL std::string sent_beside(const run_log& run, const run_log& dense) {
     const double fewer = whole / (std::max)(sent, 1.0);
     const std::string name = "<b>" + escaped(run.name, 80) + "</b>",
                       other = "<b>" + escaped(dense.name, 80) + "</b>";
-    if (!serve_alike(run, dense))  // one of them for others too: that is no ratio
+    if (!serve_alike(run, dense))  // only one rank also serves, so a ratio has no meaning
         return name + ": " + each_worker(run) + " sent <b>" + bytes(sent) + "</b>" +
                most_sent(run) + own_messages(run) + ". In " + other + " " + each_worker(dense) +
                " sent " + bytes(whole) + most_sent(dense) + own_messages(dense) + ". " + name;

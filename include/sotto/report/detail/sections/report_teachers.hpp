@@ -12,7 +12,7 @@
 
 namespace sotto::detail::reporting {
 
-/// A number of every point that has it.
+/// Returns a value of every point that has one.
 inline std::vector<taken> of_points(const run_log& run, auto&& value) {
     std::vector<taken> values;
     const auto& taught = run.taught.points();
@@ -24,49 +24,49 @@ inline std::vector<taken> of_points(const run_log& run, auto&& value) {
     return values;
 }
 
-/// A mean of each point, where it is known.
+/// Returns a mean of each point that has one.
 std::vector<taken> of_points(const run_log& run, measured_mean taught_means::*mean);
 
-/// The means over stretches of the run, of ten values or more; all where there are but few.
+/// Returns the means over stretches of the run, of ten values or more; with few values, all values.
 std::vector<taken> means_of(const std::vector<taken>& values);
 
-/// Draws it over the steps, with its name at its end; where that is.
+/// Draws the values over the steps, with a name at their end. Returns that end.
 std::optional<dot> draw_named(chart& c, const std::vector<taken>& values, std::size_t colour,
                               const std::string& name);
 
-/// The same of what differs from step to step: the means, and each value faint.
+/// The same for values that vary between steps: the means, and each value faint.
 std::optional<dot> draw_means(chart& c, const std::vector<taken>& values, std::size_t colour,
                               const std::string& name);
 
-/// What an axis has to show of them: all but the wildest 2 %.
+/// Adds the values that an axis must show: all except the outermost 2 %.
 void add_shown(std::vector<double>& to, const std::vector<taken>& values);
 
-/// What is learnt by: labels, and what others say.
+/// Losses by labels, and by teachers.
 std::string taught_losses(const run_log& run);
 
-/// How often the run's model says what its teachers say; nothing where it has heard none.
+/// Share of labels for which the run's model agrees with its teachers; empty if it used none.
 std::string agreement_chart(const run_log& run);
 
-/// How old what was heard was; less than 0 where teachers are ahead.
+/// Age of the used models; below 0 if teachers are ahead.
 std::string age_chart(const run_log& run);
 
-/// What a teacher is called.
+/// Returns a teacher's name.
 std::string group_of(const teacher_record& teacher);
 
-/// What each teacher weighed: nothing while it was left out, where the reason stands.
+/// Weight of each teacher; zero while it was left out, with the reason.
 std::string weights_chart(const run_log& run);
 
-/// Which part of computing listening is, in the last complete epoch that has any, else in all
-/// steps; nothing where there is none, or its clock is another's.
+/// Share of computing for teachers, in the last complete epoch with any, else over all steps. Empty
+/// if there is none, or its clock differs.
 std::string told_listening(const run_log& run);
 
-/// What became of each teacher.
+/// Table of the teachers.
 std::string teachers_table(const run_log& run);
 
-/// Of one run that has teachers.
+/// Section of one run that has teachers.
 std::string teachers_of(const run_log& run, std::size_t colour);
 
-/// What models that are trained beside a run's own taught it; nothing where none did.
+/// Effects of models that were trained together with a run's own; empty without any.
 std::string teachers_section(std::span<const run_log> runs);
 
 }  // namespace sotto::detail::reporting

@@ -118,7 +118,7 @@ SOTTO_DECL std::string group_of(const teacher_record& teacher) {
 }
 
 SOTTO_DECL std::string weights_chart(const run_log& run) {
-    constexpr std::size_t reasons_max = 4;  // that are written; all are where the pointer rests
+    constexpr std::size_t reasons_max = 4;  // most reasons in the text; tooltips have all
     const taught_record& record = run.taught.record;
     if (record.lessons() == 0 || record.teachers().empty()) return "";
     double most = 0.0;

@@ -10,7 +10,7 @@
 
 namespace sotto::detail::reporting {
 
-/// "a", "a and b", "a, b and c": names of the runs of which something is so, of many the first.
+/// Returns the names of the first runs with a property: "a", "a and b", "a, b and c".
 inline std::string names_where(std::span<const run_log> runs, auto&& is_so) {
     constexpr std::size_t names_max = 8;
     std::string out, last;
@@ -24,48 +24,48 @@ inline std::string names_where(std::span<const run_log> runs, auto&& is_so) {
     return out.empty() ? last : out + " and " + last;
 }
 
-/// Which ranks of a run serve, by its options.
+/// Returns the ranks of a run that serve, by its options.
 serving_ranks serving_of(const run_log& run) noexcept;
 
-/// Whether the rank whose log it is trains and serves: what it sent and received is then of both,
-/// and of what it did for others when it had no steps left to do.
+/// True if the log's rank trains and serves. Its sent and received bytes then cover both, also what
+/// it did for other ranks after its own last step.
 bool serves_too(const run_log& run) noexcept;
 
-/// Whether bytes that two runs' ranks sent are of the same: neither serves, or both do, each one of
-/// as many servers.
+/// True if bytes of two runs' ranks are comparable: neither serves, or both serve in runs with as
+/// many servers.
 bool serve_alike(const run_log& a, const run_log& b) noexcept;
 
-/// For behind what such a rank sent; nothing for others.
+/// Suffix of a number of bytes of such a rank; empty for others.
 std::string serving_included(const run_log& run);
 
-/// For beside bytes of several runs: in which there is serving; nothing where in none.
+/// Remark on bytes of several runs: which include serving; empty if none.
 std::string said_of_serving(std::span<const run_log> runs);
 
-/// Whether all times are of a simulated network.
+/// True if all times are of a simulated network.
 bool all_simulated(std::span<const run_log> runs) noexcept;
 
-/// Whose clock an axis of seconds has.
+/// Returns the clock of an axis of seconds.
 const char* unit_of_time(std::span<const run_log> runs) noexcept;
 
-/// For beside a time: that nobody measured it.
+/// Suffix of a time that is simulated.
 const char* simulated_word(const run_log& run) noexcept;
 
-/// For beside several times: which were not measured; nothing where all were.
+/// Remark on several times: which are simulated; empty if none.
 std::string said_of_times(std::span<const run_log> runs);
 
-/// Which network runs went over that was none.
+/// Names the simulated networks of the runs.
 std::string simulated_networks(std::span<const run_log> runs);
 
-/// Whose a loss while training is: short, for beside it.
+/// Returns the examples of a training loss, as a short remark.
 std::string whose_loss(const run_log& run);
 
-/// The same of several runs, for above a chart.
+/// The same for several runs, as the title of a chart.
 std::string whose_loss(std::span<const run_log> runs);
 
-/// Whose an evaluation is, likewise.
+/// Returns whose model an evaluation measured, as a short remark.
 std::string whose_model(const run_log& run);
 
-/// What curves of loss and accuracy show.
+/// Explains the curves of loss and accuracy.
 std::string said_of_losses(std::span<const run_log> runs);
 
 }  // namespace sotto::detail::reporting

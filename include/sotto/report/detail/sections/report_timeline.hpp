@@ -15,23 +15,24 @@
 
 namespace sotto::detail::reporting {
 
-/// Who computed, waited and sent: a row a rank over a time in which all of them were at work.
+/// Timeline of computing, waiting and sending: a row for each rank, over a time in which all of
+/// them worked.
 ///   cost    O(steps); at most 32 rows of some hundred spans
 class timeline_chart {
 public:
-    static constexpr std::size_t rows_max = 32;  // of the drawing, at most
+    static constexpr std::size_t rows_max = 32;  // most rows of the drawing
 
-    /// Of all ranks whose steps the run has.
+    /// For all ranks whose steps the run has.
     explicit timeline_chart(const run_log& run);
 
-    /// Whether there is no time in which all were at work, and so nothing to be drawn.
+    /// True if no time exists in which all worked, so there is nothing to draw.
     bool empty() const noexcept { return !(length_ > 0.0); }
-    /// Ranks that have no row.
+    /// Number of ranks without a row.
     std::size_t left_out() const noexcept { return left_out_; }
-    /// Seconds that are drawn.
+    /// Seconds in the drawing.
     double length() const noexcept { return length_; }
 
-    /// The drawing; `describes` says what it is in words.
+    /// Returns the drawing; `describes` is its text for screen readers.
     std::string svg(std::string_view describes) const;
 
 private:
@@ -40,31 +41,32 @@ private:
 
     struct row {
         const rank_timeline* of;
-        double origin = 0.0;  // what is drawn at 0
+        double origin = 0.0;  // time drawn at 0
     };
 
     void add(const rank_timeline& of);
 
-    /// Where in a row the drawing may begin after so many of its steps, or of fewer if it has not
-    /// twice as many.
+    /// Returns where the drawing may begin in a row: after `steps` of its steps, or after half of
+    /// them if it has fewer than twice as many.
     static double begin_after(const row& r, std::size_t steps);
 
     struct stretch {
         double begin, end;
     };
-    /// In which all are at work, the first of them gone by.
+    /// Returns the stretch in which all work, without their first `steps` steps.
     stretch together_after(std::size_t steps) const;
 
-    /// Until when it is known what all do: a row that holds all that it can goes on unseen, one
-    /// that does not has ended, or its rank has.
+    /// Returns until when all activities are known. A row with steps_max steps continues beyond its
+    /// data. A row with fewer has ended, or its rank has.
     double known_until() const;
 
-    /// From when all were at work, the first steps past, which are of starting up, and no longer
-    /// than the fastest takes for some rounds and the slowest for a few. Clocks that have no time
-    /// in common are of different machines: then each rank's time is since its own.
+    /// Sets the stretch to draw. It begins when all ranks work, after the first steps of each,
+    /// which are a start-up. Its length is at most 24 steps of the fastest rank or 4 of the
+    /// slowest, whichever is longer. If clocks have no common time, they are of different machines:
+    /// each row then has its own origin.
     void align();
 
-    /// A span as `visible` takes it: the colour is the number of its part.
+    /// Returns spans for `visible`; the colour is the index of the part.
     std::vector<drawn_span> spans_of(const row& r) const;
 
     void draw(const row& r, double y, auto px, std::string& out) const {
@@ -74,7 +76,7 @@ private:
                "\" text-anchor=\"end\">waited " + percent(r.of->waiting_share(), 0) + "</text>";
         for (const drawn_span& s : spans_of(r)) {
             const double x = px(s.begin);
-            // The colours of step_times, by their name in the page: f4 is the fill c4.
+            // The colours of step_times by their name in the page: f4 is the fill c4.
             const std::string colour = std::string("c") + (parts_of_step[s.colour].colour + 1);
             out += "<rect class=\"" + colour + "\" x=\"" + at(x) + "\" y=\"" + at(y) +
                    "\" width=\"" + at((std::max)(px(s.end) - x, 0.3)) + "\" height=\"" +
@@ -97,10 +99,11 @@ private:
     double length_ = 0.0;
 };
 
-/// What the rank that waited most spent waiting of its steps' time, and the one that waited least.
+/// Returns the shares of time that the rank with the most and the rank with the least waiting
+/// waited.
 std::string told_waiting(const run_log& run);
 
-/// Runs of which several ranks' logs are known, or that have servers; nothing where none is.
+/// Timelines of runs with logs of several ranks, or with servers; empty without any.
 std::string timeline_section(std::span<const run_log> runs);
 
 }  // namespace sotto::detail::reporting

@@ -14,29 +14,29 @@
 
 namespace sotto::detail {
 
-/// What rank 0 tells all others of how something ended: travels as its bytes.
+/// Result of an action of rank 0, for all other ranks. It is sent as its bytes.
 struct tidings {
-    std::int64_t code = 0;  // an errc; 0: all went well
+    std::int64_t code = 0;  // an errc; 0: success
     std::int64_t number = 0;
     std::array<char, 4080> text{};
 
     void say(std::string_view what) noexcept;
     void fail(const std::error_code& why, std::string_view what) noexcept;
-    /// Of another process, which need not have ended it by a 0.
+    /// Returns the text. Another process sent it, so it may lack the final 0.
     std::string said() const { return {text.begin(), std::find(text.begin(), text.end(), '\0')}; }
 
-    /// The same error on every rank: nobody throws before everybody knows.
+    /// Throws the same error on every rank, after every rank has it.
     void raise_if_failed(transport_ref through) const;
 };
 static_assert(std::has_unique_object_representations_v<tidings>);
 
-/// Rank 0's bytes, on every rank.
+/// Sends rank 0's bytes to every rank.
 void give_to_all(transport_ref through, mutable_byte_view values, tag label);
 
 void give_to_all(transport_ref through, tidings& told, tag label);
 
-/// Rank 0 acts. What it throws is the same error on every rank; so is the number that it may
-/// return.
+/// Runs `act` on rank 0. Every rank throws the error that `act` throws, or returns the number that
+/// it returns.
 template <class Act>
 std::int64_t by_the_first(transport_ref through, tag label, Act act) {
     tidings told;
@@ -55,7 +55,7 @@ std::int64_t by_the_first(transport_ref through, tag label, Act act) {
     return told.number;
 }
 
-/// Blocks until a message of just this length went from one rank to another.
+/// Both block until the transfer ends. A message of another length throws mismatch.
 void receive_from(transport_ref through, int rank, mutable_byte_view into, tag label);
 
 void send_to(transport_ref through, int rank, byte_view values, tag label);

@@ -17,33 +17,34 @@
 
 namespace sotto::detail {
 
-/// The trainer's dealings with checkpoints. It refers to all that is to be saved.
+/// Writes and reads the trainer's checkpoints. It refers to the state to save.
 class checkpoint_manager {
 public:
     checkpoint_manager(saved_run& run, transport_ref through, const std::string& configuration,
                        std::uint64_t seed);
     ~checkpoint_manager();
 
-    /// How a call of `fit` that comes now begins: where an earlier process left it, was it over or
-    /// under way there, or anew.
+    /// Returns the state in which the next call of `fit` begins: as an earlier process left it,
+    /// complete or incomplete, or new.
     fit_progress next_fit() const noexcept;
 
-    /// Whether that one was begun by an earlier process.
+    /// True if an earlier process began that call.
     bool resumes() const noexcept;
 
-    /// The ranks that wrote what was resumed; 0: nothing was.
+    /// Returns the number of ranks that wrote the resumed checkpoint; 0 if none.
     int world_size_before() const noexcept;
 
-    /// From now on the state is another than what was resumed, except in a call that is over.
+    /// Begins a call of `fit`. From here on the state differs from the resumed one, except in a
+    /// call that is already over.
     void begin_fit(const fit_progress& progress) noexcept;
     void end_fit() noexcept;
 
-    /// Before anything is trained: can checkpoints be written where they are to go? From then on
-    /// the folder is this trainer's, until that ends.
+    /// Throws, before training, if checkpoints cannot be written to the folder. From here on the
+    /// folder belongs to this trainer, until the trainer ends.
     void require_folder(const checkpoints& asked, const training_position& place);
 
-    /// While it lives this process trains: until then another trainer of it may take over the
-    /// folder of this one.
+    /// While it exists, this process trains. Without it, another trainer of this process may become
+    /// the owner of the folders.
     class training {
     public:
         explicit training(checkpoint_manager& keeper) noexcept : keeper_(&keeper) {}
@@ -55,43 +56,43 @@ public:
         checkpoint_manager* keeper_;
     };
 
-    /// `completed`: whole epochs, where one just ended. The last one of a `fit` is due unless it
-    /// was written.
+    /// `completed`: number of whole epochs, if one just ended. The last checkpoint of a `fit` is
+    /// due unless it was written.
     bool is_due(const checkpoints& asked, const training_position& place,
                 std::optional<std::int64_t> completed, bool last) const;
 
-    /// Writes one. The report says what the disk did wrong, the same on all ranks.
+    /// Writes a checkpoint. The report contains the disk's errors, the same on all ranks.
     checkpoint_report save(const checkpoints& asked, const training_position& place);
 
-    /// Adds it to what the call of `fit` reports, and tells rank 0 of a failure.
+    /// Adds a checkpoint to the report of `fit`; on rank 0 calls on_failure if it failed.
     void note(const checkpoints& asked, const checkpoint_report& report, fit_report& whole);
 
     resume_report restore(const std::string& where, bool required,
                           void (*on_damage)(const resume_report&), const checkpoint::disk& files,
                           training_position& place);
 
-    /// What the last call of `fit` could not save, a sentence each.
+    /// Returns what the last call of `fit` could not save, a sentence each.
     std::vector<std::string> incomplete(const std::optional<server_report>& served) const;
 
-    /// Refuses to go on with a state that is partly another's.
+    /// Throws if the state is partly that of a checkpoint.
     void require_whole_state() const;
 
 private:
     struct used_folder;
     struct folders;
 
-    /// Where several models are trained each has a folder of its own.
+    /// Returns the model's own folder, if the job trains several models.
     std::string folder_in(const std::string& folder) const;
 
     saved_run& run_;
     transport_ref through_;
     const std::string& configuration_;
     std::uint64_t seed_;
-    std::int64_t fits_ = 0;                // that have ended
-    std::optional<fit_progress> resumed_;  // and not trained since
-    int world_size_before_ = 0;            // of what was resumed last
-    std::string torn_;                     // how the last resume ended, if half-way
-    std::string incomplete_;  // why the last checkpoint that was due is not there; or empty
+    std::int64_t fits_ = 0;                // number of calls that ended
+    std::optional<fit_progress> resumed_;  // resumed progress, until training changes it
+    int world_size_before_ = 0;            // ranks of the last resumed checkpoint
+    std::string torn_;                     // error of the last resume, if it stopped partway
+    std::string incomplete_;  // reason that the last due checkpoint is missing; or empty
     std::unique_ptr<folders> folders_;
 };
 

@@ -23,9 +23,9 @@ namespace sotto::detail {
 /// A folder that checkpoints were read from or are written to.
 struct checkpoint_manager::used_folder {
     std::filesystem::path name;
-    std::vector<checkpoint::refused_file> refused{};  // when it was resumed from, of rank 0
-    std::vector<std::int64_t> known{};  // steps of its checkpoints that are this run's, of rank 0
-    std::unique_ptr<checkpoint::folder_claim> owner{};  // once it was written to, of rank 0
+    std::vector<checkpoint::refused_file> refused{};  // at the last resume; on rank 0
+    std::vector<std::int64_t> known{};  // steps of this run's checkpoints in it; on rank 0
+    std::unique_ptr<checkpoint::folder_claim> owner{};  // set when the folder is written; on rank 0
 };
 
 /// All folders of a run, and the last checkpoint written or resumed from.
@@ -34,7 +34,7 @@ struct checkpoint_manager::folders {
     std::int64_t saved_step = -1;
     std::filesystem::path saved_in;
 
-    /// The same for all ways to write a folder's absolute path.
+    /// Returns one name for all spellings of a folder's absolute path.
     static std::filesystem::path full_name(const std::string& folder) {
         const auto name = std::filesystem::path(folder).lexically_normal();
         return name.has_filename() ? name : name.parent_path();

@@ -30,54 +30,58 @@
 
 namespace sotto::detail {
 
-/// Reads a run from the newest checkpoint of a folder that is whole and can be read, or the newest
-/// of some step or before, where other ranks have none that is newer. Rank 0 reads, and gives every
+/// Reads a run from the newest complete and readable checkpoint of a folder. If other ranks have no
+/// newer one than `at_most`, it reads the newest up to that step. Rank 0 reads, and sends every
 /// rank its part.
 ///
-/// Another number of ranks than wrote it: what they held apart, parts of a sum, goes from old rank
-/// r to new rank r mod N, or whoever sends what that rank remembers, and is added up there, other
-/// new ranks begin with zeros, so that the sum over all ranks stays what it was, exactly where the
-/// additions are exact, and all of it is sent. Buffers become the mean
-/// over the old ranks on every new one, which is what an evaluation saw. An epoch goes on after
-/// the examples that all old ranks had read of it: where these are no whole number of the new
-/// ranks' rounds, fewer than a round of them are read again. Data that each rank had for its own
-/// begin a new epoch.
-/// What each rank had for its own, as by gossip, is not given to another number of them.
+/// If the number of ranks differs from the number that wrote it:
+///   sums    Per-rank parts of a sum move from old rank r to new rank r mod N, or to the rank that
+///           sends that rank's state. There they are added; other new ranks begin with zeros. So
+///           the sum over all ranks stays the same, exactly if the additions are exact, and all of
+///           it is sent
+///   buffers  become the mean over the old ranks on every new one, as an evaluation used
+///   epoch   continues after the examples that all old ranks had read of it. If these are no whole
+///           number of the new ranks' rounds, fewer than one round of them is read again. If each
+///           rank has its own data, a new epoch begins
+///   gossip  If each rank has its own parameters, another number of ranks throws mismatch
+///
 ///   errors  the same on all ranks: io_failure, no checkpoint, a folder that cannot be listed, or
-///           none that is whole and one that cannot be read; malformed, none that is whole;
-///           mismatch, another configuration, naming the first line that differs, or another number
-///           of ranks than can go on with it. What then goes
-///           wrong while the state is filled ends the job: a disk that fails, a file that changes
-///           meanwhile, a rank that fails
+///           none that is complete and one that cannot be read
+///           malformed, no checkpoint is complete
+///           mismatch, another configuration, naming the first line that differs, or a number of
+///           ranks that cannot continue with it
+///           A later failure, while the state is filled, ends the job: a disk that fails, a file
+///           that changes, a rank that fails
 class checkpoint_reader {
 public:
-    /// `senders`: by rank, who sends what it remembers.
+    /// `senders`: by rank, the rank that sends its state.
     checkpoint_reader(transport_ref through, const saved_fields& fields, std::vector<int> senders)
         : through_(through), fields_(fields), senders_(std::move(senders)) {}
 
-    /// `torn` is not empty while the state is filled, and afterwards says what that ended by.
+    /// `torn` is not empty while the state is filled; after a failure it holds the reason.
     resume_report read(const checkpoint::disk& files, const std::string& folder, bool required,
                        const std::string& configuration, training_position& place,
                        std::string& torn,
                        std::int64_t at_most = (std::numeric_limits<std::int64_t>::max)());
 
-    /// Newer checkpoints, which are damaged, unreadable or too new; of rank 0.
+    /// Returns newer checkpoints that are damaged, unreadable or too new; on rank 0.
     const std::vector<checkpoint::refused_file>& refused() const noexcept { return refused_; }
-    /// The steps of all checkpoints that the folder held; of rank 0.
+    /// Returns the steps of all checkpoints in the folder; on rank 0.
     const std::vector<std::int64_t>& listed() const noexcept { return listed_; }
 
 private:
     tag label(std::uint32_t item) const noexcept { return {channels::checkpoint, item, 0}; }
     bool same_world() const noexcept { return found_.world == through_.size(); }
 
-    /// Ranks built alike show the same; otherwise one would wait for what another does not send.
+    /// Throws unless all ranks have the same fields: otherwise a rank would wait for data that no
+    /// rank sends.
     void require_same_fields();
 
     bool find(const checkpoint::disk& files, const std::string& folder, bool required,
               const std::string& configuration, std::optional<checkpoint::file_reader>& file,
               resume_report& report);
 
-    // -- rank 0: which file, and is it this run's? --
+    // -- rank 0: selects the file, and checks that it is of this run --
 
     void open(const checkpoint::disk& files, const std::string& folder, bool required,
               const std::string& configuration, std::optional<checkpoint::file_reader>& file);
@@ -114,7 +118,7 @@ private:
     }
 
     void check_tensors(const auto& file) {
-        std::size_t expected = 1;  // the digest
+        std::size_t expected = 1;  // counts the digest
         const auto check = [&](const std::string& section, std::span<const saved_field> fields) {
             for (const saved_field& field : fields) {
                 const std::string name = section + "/" + field.name;
@@ -141,7 +145,7 @@ private:
                              std::to_string(file.header().tensors.size()));
     }
 
-    // -- all ranks: take what is in it. `file` is rank 0's alone --
+    // -- all ranks: fill the state from the file, which only rank 0 has --
 
     template <class File>
     void fill(File* file) {
@@ -218,7 +222,7 @@ private:
         }
     }
 
-    /// Adds what is in the room.
+    /// Adds the content of room_.
     void add(const saved_field& field);
 
     template <class Value>
@@ -237,19 +241,19 @@ private:
         file.read(*file.find(section + "/" + field.name), into);
     }
 
-    /// The place as this rank's.
+    /// Returns the position for this rank.
     training_position placed() const;
 
-    static constexpr std::int64_t no_data = -1;  // no data have so many examples: an epoch ends
+    static constexpr std::int64_t no_data = -1;  // matches no data, so the epoch ends
 
     transport_ref through_;
     const saved_fields& fields_;
     std::vector<int> senders_;
     found_place found_;
-    std::vector<std::int64_t> shares_;  // examples of the data, then of each rank
+    std::vector<std::int64_t> shares_;  // examples of the data by rank, then of each rank's share
     std::vector<checkpoint::refused_file> refused_;
     std::vector<std::int64_t> listed_;
-    std::int64_t at_most_ = 0;  // the step
+    std::int64_t at_most_ = 0;  // largest step to read
     bytes room_;
 };
 

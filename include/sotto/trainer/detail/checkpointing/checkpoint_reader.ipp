@@ -18,7 +18,7 @@ SOTTO_DECL void checkpoint_reader::require_same_fields() {
     collectives::all_gather_values(through_, digest_of_names(fields_), std::span(names), label(4));
     for (std::size_t rank = 1; rank < names.size(); ++rank)
         if (names[rank] != names[0]) {
-            through_.agree(true);  // everybody has compared before anybody throws
+            through_.agree(true);  // every rank has compared before any rank throws
             throw mismatch("resume: rank " + std::to_string(rank) +
                            " has other names or shapes of parameters or state than rank 0");
         }

@@ -28,46 +28,46 @@
 
 namespace sotto::detail {
 
-/// What a rank says of its part before anything is written: travels as its bytes.
+/// A rank's part of a checkpoint, before it is written. It is sent as its bytes.
 struct saved_part {
     checkpoint::digest names{}, parameters{}, alike{}, buffers{}, apart{};
     std::int64_t examples = 0, of_this_rank = 0;
-    std::int64_t stopped = 0;  // not 0: a callback of this rank has ended `fit`
+    std::int64_t stopped = 0;  // not 0: a callback of this rank stopped `fit`
 };
 static_assert(std::has_unique_object_representations_v<saved_part>);
 
-/// Writes a run into a checkpoint, all ranks together. Every rank first computes the digests of
-/// what it holds and tells them to all: the header, which comes first in the file, can then be
-/// written first, and rank 0 needs no more room than the largest tensor takes.
-///   errors  mismatch, on all ranks: they hold other parameters or another state where they should
-///           hold the same. What the disk does wrong is in the report, the same on all ranks
+/// Writes a run into a checkpoint, all ranks together. First every rank computes the digests of its
+/// state and sends them to all. So the header, which is first in the file, is written first, and
+/// rank 0 needs memory only for the largest tensor.
+///   errors  mismatch, on all ranks: their parameters or state differ where they must be the same.
+///           The report contains the disk's errors, the same on all ranks
 class checkpoint_writer {
 public:
     checkpoint_writer(transport_ref through, const saved_fields& fields,
                       const training_position& place);
 
-    /// `refused` are checkpoints in the folder that are known not to be usable, and `why_not`
-    /// answers why nothing may be written there; both of rank 0.
+    /// `refused` are the folder's checkpoints that are known to be unusable. `why_not` returns why
+    /// the folder must not be written. Both are used on rank 0.
     checkpoint_report write(const checkpoint::disk& files, const std::string& folder,
                             std::int64_t keep, const std::string& configuration, std::uint64_t seed,
                             const std::vector<checkpoint::refused_file>& refused,
                             const std::function<std::string()>& why_not);
 
-    /// Before training, refuses on all ranks what no checkpoint could be written of or to: state
-    /// that does not fit into a header, a folder that cannot be used or that another job owns, and
-    /// another run's checkpoints, which would be taken for this one's, and removed. While it is not
-    /// known whether the folder's owner lives, it waits: a minute at most. `owner` and `known`, the
-    /// steps of checkpoints in the folder that are this run's, are rank 0's.
+    /// Before training, throws on all ranks if no checkpoint could be written: the state does not
+    /// fit into a header, the folder cannot be used, or another job owns it. It also throws if the
+    /// folder has another run's checkpoints, which would be mixed up with this run's and removed.
+    /// While it is unknown whether the folder's owner lives, it waits: a minute at most. Rank 0
+    /// uses `owner`, and `known`, the steps of this run's checkpoints in the folder.
     void require_place_for_it(const checkpoint::disk& files, const std::string& folder,
                               checkpoint::folder_claim* owner, std::span<const std::int64_t> known,
                               const std::string& configuration, std::uint64_t seed);
 
 private:
-    /// With every number as long as it can become.
+    /// Checks the header with the longest possible numbers.
     void require_header(const std::string& configuration, std::uint64_t seed) const;
 
-    /// False, and why, if it is not known yet. A disk that cannot keep a claim is as one that
-    /// cannot keep a checkpoint: training goes on without.
+    /// Returns false, with the reason, if the owner's state is unknown. A disk that cannot store a
+    /// claim is like one that cannot store a checkpoint: training continues.
     bool require_folder(const checkpoint::disk& files, const std::string& folder,
                         checkpoint::folder_claim& owner, std::span<const std::int64_t> known,
                         std::string& why) const;
@@ -78,7 +78,7 @@ private:
 
     checkpoint::file_header plan(const std::string& configuration, std::uint64_t seed) const;
 
-    /// A file that has failed goes on being given what comes: the others must not wait.
+    /// Receives the data even after the file failed, because the other ranks must not wait.
     void collect(int rank, checkpoint::file_writer& file);
 
     void hand_over();

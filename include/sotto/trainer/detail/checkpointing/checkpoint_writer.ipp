@@ -57,7 +57,7 @@ SOTTO_DECL void checkpoint_writer::gather_parts() {
         if (parts_[rank].alike != parts_[0].alike) differs = "optimizer state";
         if (parts_[rank].parameters != parts_[0].parameters) differs = "parameters";
         if (!differs) continue;
-        through_.agree(true);  // everybody has compared before anybody throws
+        through_.agree(true);  // every rank has compared before any rank throws
         throw mismatch("checkpoint of step " + std::to_string(place_.step) + ": rank " +
                        std::to_string(rank) + " holds other " + differs +
                        " than rank 0, and should hold the same");

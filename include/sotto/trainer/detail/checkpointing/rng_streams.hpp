@@ -15,22 +15,22 @@
 
 namespace sotto::detail {
 
-/// The random streams of a run, all of them from its seed and from where it stands: none has a
-/// state that would have to be saved.
+/// The random streams of a run. All are functions of its seed and its position, so none has state
+/// to save.
 template <class State>
 class rng_streams {
 public:
     rng_streams(std::uint64_t seed, const State& state, transport_ref through)
         : random_(seed), state_(state), through_(through) {}
 
-    /// What all ranks have in common.
+    /// Stream of all ranks.
     random_stream of_all(std::string_view name) const { return random_.split(name); }
 
-    /// What ranks of one start group have in common: with several groups the start comes from them
-    /// alone, as a model's `initialise` gives the same for the same stream.
+    /// Stream of the ranks of one start group. With several groups it alone determines their start,
+    /// because a model's `initialise` gives the same for the same stream.
     random_stream of_group(std::string_view name) const { return of(start_group(), name); }
 
-    /// What ranks have in common that read data in the same order.
+    /// Stream of the ranks that read data in the same order.
     random_stream of_order(std::string_view name) const {
         if constexpr (requires { state_.order_group(); })
             return of(state_.order_group(), name);
@@ -38,21 +38,21 @@ public:
             return of_group(name);
     }
 
-    /// What the model draws in a round: each rank's own.
+    /// Stream of the model in a round: each rank's own.
     random_stream draws_of(std::int64_t step) const {
         return random_.split("draws")
             .split(static_cast<std::uint64_t>(step))
             .split(static_cast<std::uint64_t>(through_.rank()));
     }
 
-    /// What varying examples look like in an epoch: alike, whichever rank of those that read in the
-    /// same order reads one that is everybody's.
+    /// Stream for the random variations of examples in an epoch. For shared data it is the same on
+    /// all ranks that read in the same order; with own data each rank has its own.
     random_stream looks_of(std::int64_t epoch, bool own_data) const {
         const random_stream looks = of_order("looks").split(static_cast<std::uint64_t>(epoch));
         return own_data ? looks.split(static_cast<std::uint64_t>(through_.rank())) : looks;
     }
 
-    /// Whether all ranks are in the same start group; all call it.
+    /// True if all ranks are in the same start group; all ranks call it.
     bool one_start() const {
         if constexpr (conducting::has_start_groups<State>) {
             std::vector<std::int64_t> groups(static_cast<std::size_t>(through_.size()));

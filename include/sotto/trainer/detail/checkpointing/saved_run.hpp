@@ -13,31 +13,31 @@
 
 namespace sotto::detail {
 
-/// What a checkpoint keeps of a run, without its types.
+/// The state that a checkpoint saves, with types erased.
 class saved_run {
 public:
-    /// All of this rank, where it lies in memory.
+    /// Shows all fields of this rank, in place.
     virtual void show(saved_fields& to) = 0;
-    /// The rank that sends what `rank` remembers.
+    /// Returns the rank that sends the state of `rank`.
     virtual int sender_for(int rank) const = 0;
-    /// The least and the most of what ranks of all models give.
+    /// Returns the minimum and maximum of `own` over the ranks of all models.
     virtual std::pair<std::int64_t, std::int64_t> range_of_models(std::int64_t own) = 0;
-    /// The name of this rank's model, where there are several.
+    /// Returns the name of this rank's model, if there are several.
     virtual std::string model_name() const = 0;
 
 protected:
     ~saved_run() = default;
 };
 
-/// `alike`: whether all ranks hold the same parameters.
+/// `alike`: true if all ranks hold the same parameters.
 void show_parameters(saved_fields& to, const layout& tensors, std::span<float> values, bool alike);
 
 void show_buffers(saved_fields& to, const layout& tensors, std::span<float> values);
 
-/// After what the state shows.
+/// Called after the fields of the state.
 void show_learnt(const field_visitor& show, learnt_so_far& learnt);
 
-/// That of a model and a strategy's state. `Alike`: whether all ranks hold the same parameters.
+/// The saved state of a model and a strategy. `Alike`: true if all ranks hold the same parameters.
 template <class Model, class State, bool Alike>
 class saved_run_of final : public saved_run {
 public:

@@ -20,22 +20,22 @@
 
 namespace sotto::detail::local {
 
-/// The first rank that failed, and why: the same for everybody who asks.
+/// The first rank that failed, and why: the same on every rank.
 struct failure {
     int rank = 0;
     std::string cause;
     errc code = errc::peer_failed;
 };
 
-/// Some ranks that vote together, again and again.
+/// Ranks that vote together repeatedly.
 struct ballot {
     std::vector<int> members;         // ascending
-    std::uint32_t label = 0;          // tells apart several ballots of the same members
+    std::uint32_t label = 0;          // distinguishes several ballots of the same members
     std::vector<std::uint64_t> cast;  // votes of each member so far
-    std::size_t votes = 0;            // in the poll that is open
-    std::uint64_t completed = 0;      // polls
-    bool all_true = true;             // in the poll that is open
-    bool verdict = true;              // of the last complete poll
+    std::size_t votes = 0;            // votes in the open poll
+    std::uint64_t completed = 0;      // number of complete polls
+    bool all_true = true;             // true if no vote in the open poll is false
+    bool verdict = true;              // verdict of the last complete poll
     std::condition_variable changed;
 
     std::size_t place(int rank) const noexcept;
@@ -47,11 +47,11 @@ struct ballot {
 
 namespace sotto::detail {
 
-/// What the ranks of one process share: a mailbox each, the votes, and the first failure.
+/// State that the ranks of one process share: a mailbox each, the votes, and the first failure.
 ///
-/// Locks: a mailbox's mutex guards what is posted there and wakes its rank, the votes' mutex orders
-/// votes and failures. No thread holds two of the mailboxes' at once, and messages are copied while
-/// none is held.
+/// Locks: a mailbox's mutex guards what is posted there and wakes its rank. The votes' mutex orders
+/// votes and failures. No thread holds two mailboxes' mutexes at once, and no mutex is held while a
+/// message is copied.
 class in_process_hub {
     using transfer = local::transfer;
     using mailbox = local::mailbox;
@@ -63,49 +63,51 @@ public:
     in_process_hub(int size, in_process_options options);
 
     int size() const noexcept { return size_; }
-    /// As they were given.
+    /// The options passed to the constructor.
     const in_process_options& options() const noexcept { return options_; }
-    /// Where a rank's transfers meet.
+    /// Mailbox of a rank, where its transfers meet.
     mailbox& box(int rank) noexcept { return (*boxes_)[static_cast<std::size_t>(rank)]; }
-    /// The ballot of all ranks.
+    /// Ballot of all ranks.
     ballot& everyone() noexcept { return ballots_->front(); }
 
-    /// Starts a transfer; if the other side is there already, completes both.
+    /// Starts a transfer. If the other side is there already, completes both.
     void post(transfer& t);
 
-    /// Ends a posted transfer: afterwards nobody touches its memory.
+    /// Ends a posted transfer. Afterwards no thread accesses its memory.
     void cancel(transfer& t) noexcept;
 
-    /// Whether a rank failed.
+    /// True if a rank failed.
     bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
 
     /// Requires failed().
     const failure& first_failure() const noexcept { return failure_; }
 
-    /// Marks a rank as the first that failed, unless another one is already, and wakes all.
+    /// Records a rank as the first that failed, unless there is one already, and wakes all ranks.
     void fail(int rank, std::string cause, errc code = errc::peer_failed);
 
-    /// A rank is done. That is a failure only for those who still wait for it.
+    /// Records that a rank is done. This is a failure only for ranks that still wait for it.
     void leave(int rank);
 
-    /// Whether any rank has left.
+    /// True if any rank has left.
     bool has_leavers() const noexcept { return leavers_.load() > 0; }
 
-    /// Whether a posted transfer can never complete because those it needs have left; then, who.
+    /// If a posted transfer can never complete because the ranks that it needs have left, returns
+    /// such a rank.
     std::optional<int> left_for_ever(const transfer& t) noexcept;
 
-    /// This rank left while others waited for it.
+    /// Records that this rank left while others waited for it.
     void fail_as_left(int rank) { fail(rank, left_cause); }
 
-    /// Nothing came from `rank` in time. Blames the end of the chain of those who wait.
+    /// Records that nothing arrived from `rank` before the deadline. Blames the last rank of the
+    /// chain of waiting ranks.
     void fail_as_late(int waiter, int rank, const std::string& what);
 
-    /// The ballot of these ranks (ascending) and this label: made by the first who asks.
+    /// Ballot of these ranks (ascending) with this label. The first caller makes it.
     ballot& open_ballot(std::span<const int> members, std::uint32_t label);
 
-    /// Votes and waits for the verdict; nothing if a rank failed before the last vote arrived. One
-    /// mutex orders votes and failures: once the last vote is in, everybody gets the verdict,
-    /// whatever happens next.
+    /// Votes and waits for the verdict. Returns nothing if a rank failed before the last vote
+    /// arrived. One mutex orders votes and failures: once the last vote is in, every rank gets the
+    /// verdict, in spite of later failures.
     std::optional<bool> vote(ballot& b, int rank, bool yes);
 
 private:
@@ -113,16 +115,16 @@ private:
 
     void complete(transfer& t, transfer::stage stage, completion ended, std::int64_t peer_size);
 
-    // Requires the votes' mutex, and that nobody failed before.
+    // Requires the votes' mutex, and that no rank failed before.
     void record(failure why);
 
     void wake_all();
 
-    // A member that has not voted: rather one that has left than one that may still come.
+    // A member that has not voted, preferably one that has left.
     int first_absent(const ballot& b) noexcept;
 
-    // If 0 waits for 1 and 1 waits for 2, then 2 is late and not 1. Who waits for anybody waits for
-    // those who compute.
+    // If 0 waits for 1 and 1 waits for 2, then 2 is late, not 1. A rank that waits for any rank
+    // waits for the computing ranks.
     int end_of_chain(int waiter, int rank) noexcept;
 
     int first_at_work(int waiter) noexcept;

@@ -54,7 +54,7 @@ SOTTO_DECL void in_process_hub::post(transfer& t) {
     if (!other) return;
     transfer& send = t.sends ? t : *other;
     transfer& receive = t.sends ? *other : t;
-    // Nobody can end either transfer now: `cancel` waits until both are complete.
+    // No thread can end either transfer now: `cancel` waits until both are complete.
     const bool fits = send.size <= receive.size;
     if (fits && send.size > 0)
         std::memcpy(receive.target, send.source, static_cast<std::size_t>(send.size));
@@ -167,7 +167,7 @@ SOTTO_DECL void in_process_hub::complete(transfer& t, transfer::stage stage, com
         const std::lock_guard lock(owner.mutex);
         t.ended = ended;
         t.peer_size = peer_size;
-        t.reached.store(stage, std::memory_order_release);  // t is now its owner's again
+        t.reached.store(stage, std::memory_order_release);  // t now belongs to its owner again
         owner.activity.fetch_add(1);
     }
     owner.changed.notify_one();

@@ -11,8 +11,8 @@
 
 namespace sotto::detail::local {
 
-/// One side of a message between two threads: the memory lent for it, and how far it is.
-/// It sits in the receiver's mailbox until the other side is there. Whoever comes second copies.
+/// One side of a message between two threads: the lent memory and its progress. It stays in the
+/// receiver's mailbox until the other side is there. The later side copies.
 struct transfer {
     enum class stage : std::uint8_t { idle, posted, complete, too_long };
 
@@ -27,19 +27,20 @@ struct transfer {
     std::int64_t size = 0;
     completion ended;              // written before `reached` leaves posted
     std::int64_t peer_size = 0;    // likewise: what the other side sent or had room for
-    std::uint32_t slot = 0;        // where its endpoint keeps it
-    std::uint32_t generation = 1;  // uses of the slot: tells a spent request from a live one
+    std::uint32_t slot = 0;        // its place in the endpoint
+    std::uint32_t generation = 1;  // uses of the slot: distinguishes a spent request from a live
+                                   // one
     transfer* before = nullptr;
     transfer* after = nullptr;
-    transfer* older = nullptr;  // its owner's one that was taken before; the owner's thread alone
-    transfer* newer = nullptr;  // likewise, after
+    transfer* older = nullptr;  // previously taken by its owner; only for the owner's thread
+    transfer* newer = nullptr;  // likewise, taken next
 
     int receiver() const noexcept { return sends ? peer : owner; }
 };
 
 inline constexpr int waits_for_no_rank = -2;  // any_rank is -1
 
-/// What is posted at one rank, and what that rank sleeps on. No two ranks share a cache line.
+/// Transfers posted at one rank, and what that rank sleeps on. No two ranks share a cache line.
 struct alignas(64) mailbox {
     std::mutex mutex;
     std::condition_variable changed;
@@ -47,19 +48,20 @@ struct alignas(64) mailbox {
     std::atomic<int> waits_for = waits_for_no_rank;
     std::atomic<bool> left = false;
 
-    /// Takes out the oldest counterpart of t, or posts t and returns nothing. Requires the mutex.
+    /// Removes and returns the oldest counterpart of t, or posts t and returns null. Requires the
+    /// mutex.
     transfer* match(transfer& t) noexcept;
 
-    /// Takes t out if no copy of it has begun. Requires the mutex.
+    /// Removes t if no copy of it has begun. Requires the mutex.
     bool remove(transfer& t) noexcept;
 
-    /// Room for so many transfers that wait here. Requires the mutex.
+    /// Makes room for waiting transfers. Requires the mutex.
     void reserve(std::size_t count);
 
 private:
     tag_lists<transfer>& side(bool sends) noexcept { return sends ? sends_ : receives_; }
 
-    // Transfers of one tag share a list, whatever their rank: the order of posting decides.
+    // Transfers of one tag share a list, for all ranks: the order of posting decides.
     tag_lists<transfer> sends_, receives_;
 };
 

@@ -2,8 +2,8 @@
 
 namespace sotto::detail {
 
-/// Transfers of an endpoint that are in use, from the oldest to the newest. It owns no memory: each
-/// links the one before and the one after it, by `older` and `newer`.
+/// Transfers in use of an endpoint, from the oldest to the newest. It owns no memory: each transfer
+/// links its neighbours by `older` and `newer`.
 template <class Transfer>
 class age_list {
 public:
@@ -23,7 +23,7 @@ public:
     /// Null if there is none.
     Transfer* oldest() const noexcept { return oldest_; }
 
-    /// The oldest receive for which `is_waiting(transfer)` holds; if there is none, the oldest such
+    /// Oldest receive for which `is_waiting(transfer)` is true. If there is none, the oldest such
     /// send; else null.
     ///   cost    linear in the transfers that are older than the result
     template <class Predicate>

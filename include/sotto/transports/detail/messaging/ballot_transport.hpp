@@ -8,7 +8,7 @@
 
 namespace sotto::detail {
 
-/// A transport whose `agree` can be had for some of its ranks only: see transport.
+/// A transport with `agree` for a subset of its ranks: see transport.
 template <class T>
 concept ballot_transport = transport<T> &&
     requires(T& t, std::span<const int> members, std::uint32_t label, bool vote) {

@@ -7,17 +7,17 @@
 
 namespace sotto::detail {
 
-/// Ends the job because of what another rank, or this one, sent. Every rank then names that rank
-/// and the cause. Throws peer_failure for the rank that failed first. On a transport without
-/// `blame` throws an error whose text names the rank.
+/// Ends the job because of something that a rank sent. Every rank then names that rank and the
+/// cause. Throws peer_failure for the rank that failed first. On a transport without `blame` it
+/// throws an error whose text names the rank.
 template <class Transport>
 [[noreturn]] void blame(Transport& through, int rank, const std::string& cause, errc code) {
     if constexpr (requires { through.blame(rank, cause, code); }) through.blame(rank, cause, code);
     throw error(code, "rank " + std::to_string(rank) + " failed: " + cause);
 }
 
-/// Returns read(), which decodes what `rank` sent. If it throws malformed, blames that rank, or the
-/// rank that a malformed_message names: the rank that decodes it first has not failed. about() ends
+/// Returns read(), which decodes data that `rank` sent. If read() throws malformed, blames that
+/// rank, or the rank that a malformed_message names, and not the rank that decoded. about() ends
 /// the text of the cause. A rank that is alone gets the exception of read().
 template <class Transport, class Read, class About>
 auto read_from(Transport& through, int rank, Read read, About about) -> decltype(read()) {
@@ -39,9 +39,9 @@ auto read_from(Transport& through, int rank, Read read) -> decltype(read()) {
     return read_from(through, rank, read, [] { return ""; });
 }
 
-/// read_from on a transport whose ranks may leave: the rank whose message cannot be read leaves,
-/// and the others go on. Returns false where that happened. If it is this rank, its job is over:
-/// throws peer_failure.
+/// read_from on a transport whose ranks may leave. The rank whose message cannot be read is
+/// dropped, and the others continue. Returns false in that case. If it is this rank, its job is
+/// over: throws peer_failure.
 template <class Transport, class Read>
 bool read_or_let_leave(Transport& through, int rank, Read read) {
     try {

@@ -11,21 +11,21 @@
 
 namespace sotto::detail::net {
 
-/// One end of a connection that carries short frames which are few: about who lives, and votes.
-/// Without input or output, as framed_connection.
+/// One end of a connection that carries few, short frames: signs of life and votes. It has no input
+/// or output, like framed_connection.
 class control_stream {
 public:
     control_stream(std::uint32_t epoch, std::uint64_t seed_out, std::uint64_t seed_in,
                    std::size_t payload_max)
         : epoch_(epoch), seed_out_(seed_out), seed_in_(seed_in), payload_max_(payload_max) {}
 
-    /// Queues a frame; its epoch, number, size and digest are filled in.
+    /// Queues a frame and fills in its epoch, number, size and digest.
     void send(wire::frame_header header, byte_view payload = {});
 
     byte_view output() const noexcept { return output_; }
     void written(std::size_t count);
 
-    /// Takes bytes that were read and calls with each frame that is whole.
+    /// Takes bytes that were read, and calls visit(header, payload) for each whole frame.
     template <class Visitor>
     std::optional<fault> received(byte_view piece, Visitor&& visit) {
         input_.insert(input_.end(), piece.begin(), piece.end());

@@ -65,7 +65,7 @@ SOTTO_DECL std::span<const byte_view> framed_connection::output() {
             total += piece.size() - gone;
             if (gone < piece.size()) output_.push_back(piece.subspan(gone));
         }
-        if (!frame.rest.empty()) break;  // its next part comes before the next frame
+        if (!frame.rest.empty()) break;  // its next part is sent before the next frame
     }
     return output_;
 }
@@ -123,7 +123,7 @@ SOTTO_DECL std::optional<fault> framed_connection::received(std::size_t count, s
         staged_begin_ += wire::frame_header_bytes;
         if (const auto why = begin(*header)) return why;
     }
-    // What is left is the start of a header, or nothing; or a message that waits.
+    // The rest is the start of a header, nothing, or a message at which it halted.
     std::copy(staged_.data() + staged_begin_, staged_.data() + staged_end_, staged_.data());
     staged_end_ -= staged_begin_;
     staged_begin_ = 0;
@@ -291,7 +291,7 @@ SOTTO_DECL std::vector<framed_connection::announced_message>::iterator framed_co
 
 SOTTO_DECL std::optional<fault> framed_connection::read_into(transfer& receive,
                                                              const wire::frame_header& h) noexcept {
-    receive_ = &receive;  // what waits for a message may still get another: see `abandon`
+    receive_ = &receive;  // first: `abandon` may give this receive another message
     if (lacks_content(h) && has_content(receive.memory()))
         return fault{48, "content, not only its size", 0};
     receive.ended = {peer_, static_cast<std::int64_t>(h.size)};

@@ -9,28 +9,28 @@
 
 namespace sotto::detail::net {
 
-/// Texts that all ranks must have alike are compared by these.
+/// Digest for comparing texts that must be equal on all ranks.
 std::uint64_t digest_of(const std::string& text) noexcept;
 
-/// What a rank with these options says of itself, but for its purpose, incarnation and place.
+/// Hello of a rank with these options, without purpose, incarnation and place.
 wire::hello hello_of(const tcp_options& options);
 
-/// The answer to what another rank says of itself, by what this one would say: whether both are of
-/// one job and configured alike.
+/// Answer to another rank's hello, given this rank's hello: a refusal unless both are of one job
+/// and configured alike.
 wire::rendezvous_message judge(const wire::hello& theirs, const wire::hello& ours) noexcept;
 
-/// Why a rank was refused, as one sentence of both sides.
+/// Cause of a refusal, as one sentence with the values of both sides.
 std::string reason(const wire::rendezvous_message& refusal, int rank, const std::string& job);
 
-/// Whether an answer to a hello is rank `peer`'s, of the process that is known already unless that
-/// is 0; `where` it came from.
+/// Throws unless an answer to a hello is from rank `peer` and, if `known` is not 0, from that
+/// process. `where` is the place that answered.
 ///   errors  mismatch: it is not
 void require_welcome(const wire::rendezvous_message& said, int peer, std::uint64_t known,
                      const std::string& where);
 
-/// Throws what a refusal means to the rank that was refused.
-///   errors  mismatch: configured differently, or a rank that there is already; peer_failure: a
-///           rank was lost meanwhile; error (timed_out): some never came
+/// Throws the error that a refusal means to the refused rank.
+///   errors  mismatch: configured differently, or a rank that exists already. peer_failure: a rank
+///           was lost during the join. error (timed_out): some ranks did not join
 [[noreturn]] void raise(const wire::rendezvous_message& refusal, int rank, const std::string& job);
 
 }  // namespace sotto::detail::net

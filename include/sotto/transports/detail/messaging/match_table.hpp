@@ -12,48 +12,50 @@
 
 namespace sotto::detail::net {
 
-/// Memory that was lent for a message to or from another process, and how far it is.
+/// Memory lent for a message to or from another process, and the progress of the message.
 struct transfer {
     enum class stage : std::uint8_t { idle, posted, complete, too_long, lost };
 
     stage reached = stage::idle;
     bool sends = false;
-    bool linked = false;  // waits on the board
+    bool linked = false;  // it waits on the board
     int peer = 0;
     tag label;
-    std::uint64_t posted = 0;  // of a receive: how many were before it
+    std::uint64_t posted = 0;  // of a receive: number of receives before it
     const std::byte* source = nullptr;
     std::byte* target = nullptr;
     std::int64_t size = 0;
     completion ended;
-    std::int64_t peer_room = 0;    // of a send to this rank itself that is too long
-    std::uint32_t slot = 0;        // where its endpoint keeps it
-    std::uint32_t generation = 1;  // uses of the slot: tells a spent request from a live one
+    std::int64_t peer_room = 0;    // room for a send to this rank itself that is too long
+    std::uint32_t slot = 0;        // its place in the endpoint
+    std::uint32_t generation = 1;  // uses of the slot: distinguishes a spent request from a live
+                                   // one
     transfer* before = nullptr;
     transfer* after = nullptr;
     transfer* older = nullptr;  // in use and taken before it
-    transfer* newer = nullptr;  // and after it
+    transfer* newer = nullptr;  // in use and taken after it
 
-    /// Of the receive that a message was too long for.
+    /// Room of the receive that a message was too long for.
     std::int64_t room() const noexcept { return sends ? peer_room : size; }
 
-    /// Of a receive.
+    /// Memory of a receive.
     mutable_byte_view memory() const noexcept { return {target, static_cast<std::size_t>(size)}; }
 
     bool is_for(int from, const tag& what) const noexcept;
 };
 
-/// A message that came before its receive: its bytes, or word that it waits at its sender.
+/// A message that arrived before its receive: its bytes, or the announcement that it waits at its
+/// sender.
 struct arrival {
     int source = 0;
     tag label;
     std::int64_t size = 0;
     enum class place : std::uint8_t { here, coming, at_sender, lent } where = place::here;
     bool has_content = true;           // else only a size is known
-    message_memory::block content;     // here, or coming
-    std::uint64_t announcement = 0;    // at_sender: its number
-    transfer* sent_to_self = nullptr;  // lent: the send that lends it
-    transfer* claimed_by = nullptr;    // coming: the receive that was posted meanwhile
+    message_memory::block content;     // if here or coming
+    std::uint64_t announcement = 0;    // if at_sender: its number
+    transfer* sent_to_self = nullptr;  // if lent: the send that lends it
+    transfer* claimed_by = nullptr;    // if coming: the receive posted since
     bool linked = false;
     arrival* before = nullptr;
     arrival* after = nullptr;
@@ -61,55 +63,56 @@ struct arrival {
     mutable_byte_view room() const;
 };
 
-/// Where an endpoint's receives and the messages of other processes meet.
-///   cost    a message steps over those of other tags that share a list with it: see tag_lists
+/// Matches an endpoint's receives with the messages of other processes.
+///   cost    a message steps over entries of other tags in its list: see tag_lists
 class match_table {
 public:
-    /// Room for so many receives, and for as many messages that came before theirs.
+    /// Makes room for this many receives and as many messages that arrived before theirs.
     void reserve(std::size_t count);
 
-    /// Takes the oldest receive that is for this message, or nothing.
+    /// Removes and returns the oldest receive for this message, or null.
     transfer* take_receive(int from, const tag& label) noexcept;
 
     bool has_receive(int from, const tag& label) const noexcept;
 
     void post(transfer& receive) noexcept;
 
-    /// Of a receive whose message does not come after all: it is as old as it was.
+    /// Posts a receive again whose message will not arrive; it keeps its age.
     void post_again(transfer& receive) noexcept;
 
     void remove(transfer& receive) noexcept;
 
-    /// The oldest message that this receive is for, or nothing; take it by `claim` or `release`.
+    /// Oldest message for this receive, or null; take it by `claim` or `release`.
     arrival* find_arrival(const transfer& receive) const noexcept;
 
-    /// Whether a whole message is here that no receive was for.
+    /// True if a whole message is here that had no receive.
     bool has_arrival(int from, const tag& label) const noexcept;
 
-    /// This message is the receive's, once it has come; then give it back by `release`.
+    /// Assigns a message that is still arriving to a receive. Give it back by `release` once it has
+    /// arrived.
     void claim(arrival& coming, transfer& receive) noexcept;
 
-    /// Room for a message that no receive is for.
+    /// Adds a message without a receive.
     arrival& add_arrival(int from, const tag& label, std::int64_t size, arrival::place where,
                          bool has_content = true);
 
     void release(arrival& a) noexcept;
 
-    /// Forgets what a rank announced and will not send, and what is behind that: messages of one
-    /// tag come in the order they were sent in, or not. What it had sent before is still there.
+    /// Drops messages that a rank announced and will not send, and later messages of the same tag:
+    /// these must not overtake. Messages sent before are kept.
     void forget_announced(int from) noexcept;
 
-    /// Forgets what a rank has sent of one tag and nobody has received.
+    /// Drops all unreceived messages of one tag from a rank.
     void forget(int from, const tag& label) noexcept;
 
-    /// Forgets what a rank has sent and nobody has received.
+    /// Drops all unreceived messages from a rank.
     void forget(int from) noexcept;
 
-    /// Bytes that a rank has sent and that wait for their receive, whole or in part.
+    /// Bytes from a rank that wait for their receive, of whole messages and parts.
     std::int64_t bytes_from(int rank) const noexcept;
 
 private:
-    /// From one on in its list.
+    /// Drops messages from this one on in its list.
     void forget(arrival* first, int from, tag label) noexcept;
 
     tag_lists<transfer> receives_;
@@ -120,7 +123,7 @@ private:
     std::vector<arrival*> free_;
 };
 
-/// Copies a message to where it is wanted and completes the receive, unless it is too long.
+/// Copies a message into its receive and completes it. A message that is too long is not copied.
 void deliver(transfer& receive, int source, byte_view content) noexcept;
 
 }  // namespace sotto::detail::net

@@ -97,7 +97,7 @@ SOTTO_DECL arrival& match_table::add_arrival(int from, const tag& label, std::in
 SOTTO_DECL void match_table::release(arrival& a) noexcept {
     if (a.linked) arrivals_.of(a.label).unlink(a);
     memory_.give_back(std::exchange(a.content, {}));
-    free_.push_back(&a);  // has room for every one
+    free_.push_back(&a);  // has room for all of them
 }
 
 SOTTO_DECL void match_table::forget_announced(int from) noexcept {

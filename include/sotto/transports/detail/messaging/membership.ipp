@@ -24,7 +24,7 @@ SOTTO_DECL void membership::received(int from, byte_view piece, time_point now) 
     peer& p = at(from);
     if (p.is != standing::alive) return;
     p.life.heard(clock_.at(now));
-    bool is_frame = false;  // what is refused
+    bool is_frame = false;  // a valid frame with refused content
     const auto why = p.stream.received(
         piece, [&](const wire::frame_header& h, byte_view payload) -> std::optional<fault> {
             const auto refused = heed(from, h, payload);
@@ -160,7 +160,7 @@ SOTTO_DECL int membership::first_absent(const ballot& b) const noexcept {
 
 SOTTO_DECL bool membership::settled() const noexcept {
     if (!first_) return false;
-    if (at(rank_).is == standing::failed) return true;  // the others settle it without this one
+    if (at(rank_).is == standing::failed) return true;  // the others settle it without this rank
     for (int other = 0; other < size(); ++other)
         if (other != rank_ && at(other).is == standing::alive && at(other).knows != known_)
             return false;
@@ -232,7 +232,7 @@ SOTTO_DECL std::optional<fault> membership::note_waiting(peer& p,
 }
 
 SOTTO_DECL std::optional<fault> membership::count(int from, const wire::frame_header& h) {
-    if (first_) return std::nullopt;  // too late: others have been told what is complete
+    if (first_) return std::nullopt;  // too late: others have been notified of the complete polls
     if (at(from).is_anew) return std::nullopt;
     if (!ballots_.contains(h.value) && ballots_.size() >= wire::report_polls_max)
         return fault{40, "at most 4096 ballots", static_cast<std::int64_t>(h.value)};
@@ -266,8 +266,8 @@ SOTTO_DECL std::optional<fault> membership::learn(peer& from, byte_view payload)
     auto report = wire::read_report(payload, static_cast<std::uint32_t>(size()));
     if (!report) return report.why();
     if (report->failed.empty()) return fault{12, "1 to all ranks that failed", 0};
-    report->cause = printable(report->cause);  // callbacks and logs show it
-    if (tolerates_) {  // it can speak for itself alone, and of what it thinks of this rank
+    report->cause = printable(report->cause);  // callbacks and logs print it
+    if (tolerates_) {  // it may report only its own failure, or that it dropped this rank
         const int gone = rank_of(from);
         if (report->first == static_cast<std::uint32_t>(gone))
             lose(gone, std::move(report->cause), static_cast<errc>(report->code));

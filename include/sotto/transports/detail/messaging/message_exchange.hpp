@@ -15,17 +15,17 @@
 
 namespace sotto::detail::net {
 
-/// What a tag is called in errors.
+/// Name of a tag in errors.
 std::string name_of(const tag& label);
 
-/// What is waited for, by its other end.
+/// Text of what a transfer waits for at its other end.
 std::string described(const transfer& t);
 
-/// That a message is longer than the memory for it, at one of its ends.
+/// Error text for a message that is longer than the memory for it, on either end.
 std::string too_long(const transfer& t, int rank);
 
-/// The transfers of one rank and a link to each of the others, without input or output: what is
-/// left of a transport once who moves the bytes, and who waits for how long, is taken away.
+/// The transfers of one rank and its links to all others, without input or output. A transport adds
+/// the moving of bytes and the waiting.
 ///   errors  invalid_option: a rank that does not exist, or is not connected; std::logic_error: a
 ///           request that is spent
 class message_exchange {
@@ -37,7 +37,7 @@ public:
     int size() const noexcept { return static_cast<int>(links_.size()); }
 
     void connect(int peer, const link_terms& terms);
-    /// Whether bytes of this rank would bring a transfer on.
+    /// True if bytes from this rank could advance a transfer.
     bool expects(int peer) noexcept;
 
     /// Null for this rank itself and for ranks that it is not connected to.
@@ -45,7 +45,7 @@ public:
 
     transfer& send(int to, const tag& label, byte_view out);
 
-    /// Whether a message is here that nobody has received: its sender may be gone.
+    /// True if an unreceived message is here. Its sender may have left.
     bool holds(int from, const tag& label) const noexcept;
 
     transfer& receive(int from, const tag& label, mutable_byte_view in);
@@ -54,12 +54,12 @@ public:
 
     transfer& find(request r);
 
-    /// How a transfer ended, which is then spent; requires that it is complete.
+    /// Returns how a transfer ended, and frees it. Requires that it is complete.
     completion finish(transfer& t) noexcept;
 
     void retire(transfer& t) noexcept;
 
-    /// Calls with each transfer that is under way.
+    /// Calls visit(transfer) for each transfer in flight.
     ///   cost    O(transfers in use)
     template <class Visitor>
     void for_each_under_way(Visitor&& visit) {
@@ -67,23 +67,23 @@ public:
             if (t->reached == transfer::stage::posted) visit(*t);
     }
 
-    /// The receive that is under way for longest, or else the send; null if nothing is.
+    /// Oldest receive in flight, or else the oldest send; null if there is none.
     const transfer* longest_waiting() const noexcept;
 
-    /// Another process is this rank now: what the one before sent is not received any more.
+    /// Drops unreceived messages of this rank's previous process.
     void forget(int peer) noexcept { board_.forget(peer); }
 
-    /// Bytes of a rank's messages that wait for their receive: no more than the link's budget.
+    /// Bytes of a rank's messages that wait for their receive: at most the link's budget.
     std::int64_t queued_from(int peer) const noexcept { return board_.bytes_from(peer); }
 
-    /// Transfers that were begun and whose end nobody has asked for.
+    /// Number of transfers that were started and whose completion was not requested.
     std::size_t in_use() const noexcept { return transfers_.size() - free_.size(); }
 
-    /// Ends what is under way with one rank, which is gone; receives from any rank wait on, also
-    /// for what others have sent meanwhile.
+    /// Ends all transfers with a rank that failed or left. Receives from any rank stay posted, and
+    /// can get messages that others have already sent.
     void disconnect(int peer);
 
-    /// Ends everything: no memory that was lent is touched any more, by whatever bytes come.
+    /// Ends all transfers. No lent memory is accessed any more, even if more bytes arrive.
     void abandon() noexcept;
 
     void reserve(std::int64_t count);
@@ -103,17 +103,17 @@ private:
 
     transfer& take(bool sends, int peer, const tag& label, std::int64_t size);
 
-    /// Gives a receive that waits what is there for it. Where that fails, nothing has changed.
+    /// Gives a posted receive the message that is here for it. If this fails, nothing has changed.
     void meet_arrival(transfer& receive);
 
-    /// A message of this rank to itself.
+    /// Delivers a message of this rank to itself.
     void meet(transfer& send, transfer& receive) noexcept;
 
     const char* transport_;
     int rank_;
     std::uint64_t activity_ = 0;
     traffic traffic_;
-    std::deque<transfer> transfers_;  // never moved: links and board hold pointers to them
+    std::deque<transfer> transfers_;  // never moved: links and board hold pointers to its elements
     std::vector<std::uint32_t> free_;
     age_list<transfer> in_use_;           // transfers that are not idle
     std::vector<std::int64_t> expected_;  // receives from any rank, from rank 0, from rank 1, ...

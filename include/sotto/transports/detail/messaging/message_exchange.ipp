@@ -117,7 +117,7 @@ SOTTO_DECL const transfer* message_exchange::longest_waiting() const noexcept {
 
 SOTTO_DECL void message_exchange::disconnect(int peer) {
     std::vector<transfer*> again;
-    again.reserve(transfers_.size());  // what follows cannot fail halfway
+    again.reserve(transfers_.size());  // the following steps must not fail halfway
     if (framed_connection* const link = link_to(peer))
         link->abandon([&](transfer& t) {
             if (t.peer != any_rank) return;
@@ -197,7 +197,7 @@ SOTTO_DECL void message_exchange::meet_arrival(transfer& receive) {
         misuse("a message without content came for memory that wants some");
     } else if (framed_connection* const link = link_to(there->source)) {
         link->hand_over(*there, receive);
-    } else {  // from a rank that is gone
+    } else {  // its sender failed or left
         deliver(receive, there->source, there->room());
         ++activity_;
         board_.release(*there);

@@ -7,8 +7,8 @@
 
 namespace sotto::detail::net {
 
-/// Memory for messages that wait for their receive: of sizes that are powers of two, kept for the
-/// next message of its size, never filled.
+/// Memory for messages that wait for their receive. Block sizes are powers of two. Blocks are kept
+/// for the next message of their size and never initialised.
 ///   cost    at most twice the messages that were kept at once, and 8 MiB
 class message_memory {
 public:

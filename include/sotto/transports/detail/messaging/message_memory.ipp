@@ -15,7 +15,7 @@ SOTTO_DECL message_memory::block message_memory::take(std::size_t size) {
     const std::size_t room = std::bit_ceil((std::max)(size, smallest));
     auto& kept = of_size(room);
     if (kept.empty()) {
-        kept.reserve(kept_each);  // so that giving back never fails
+        kept.reserve(kept_each);  // so that give_back never fails
         return {std::unique_ptr<std::byte[]>(new std::byte[room]), room};
     }
     block taken{std::move(kept.back()), room};

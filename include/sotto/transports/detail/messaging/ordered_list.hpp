@@ -2,7 +2,7 @@
 
 namespace sotto::detail {
 
-/// Things that link each other, in the order in which they came. It owns no memory.
+/// Intrusive list of entries in the order of adding. It owns no memory.
 template <class Entry>
 class ordered_list {
 public:
@@ -14,7 +14,7 @@ public:
         e.linked = true;
     }
 
-    /// Before another one; null: behind all.
+    /// Inserts before another entry; null: at the end.
     void insert_before(Entry* other, Entry& e) noexcept {
         if (!other) return push_back(e);
         e.before = other->before;

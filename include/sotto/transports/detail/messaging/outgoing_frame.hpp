@@ -10,8 +10,8 @@
 
 namespace sotto::detail::net {
 
-/// A frame that waits until it is written; one that carries a message in parts is each of them in
-/// turn.
+/// A frame that waits until it is written. One that carries a message in parts becomes each of them
+/// in turn.
 struct outgoing_frame {
     wire::frame_type type = wire::frame_type::credit;
     bool sealed = false;          // its header is written
@@ -24,7 +24,7 @@ struct outgoing_frame {
 
     std::size_t size() const noexcept { return header.size() + payload.size(); }
 
-    /// Its payload is what comes next of the message, of so many bytes at most.
+    /// Takes at most `most` next bytes of the message as its payload.
     void begin_part(std::size_t most) noexcept;
 };
 

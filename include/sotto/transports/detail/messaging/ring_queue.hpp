@@ -6,8 +6,8 @@
 
 namespace sotto::detail::net {
 
-/// First in, first out, in memory that grows to what was needed at once and is then reused; at
-/// first for `Room` entries, a power of two.
+/// Queue in memory that grows to its maximum size and is then reused. It starts with room for
+/// `Room` entries, a power of two.
 template <class T, std::size_t Room = 16>
 class ring_queue {
 public:

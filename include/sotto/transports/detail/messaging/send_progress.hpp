@@ -7,21 +7,22 @@
 
 namespace sotto::detail::net {
 
-/// What the system knows of the output of a connection.
+/// Facts of the system about the output of a connection.
 struct send_facts {
     std::uint64_t acknowledged = 0;  // bytes
     std::uint32_t in_flight = 0;     // segments that were sent and not acknowledged
-    std::uint32_t attempts = 0;  // to send the first of them again, since the last acknowledgement
+    std::uint32_t attempts = 0;      // attempts to resend the first since the last acknowledgement
 };
 
-/// Whether what a connection sends arrives. A connection whose receiver reads nothing is none that
-/// stalls: its system acknowledges what it has room for, and nothing else is in flight.
+/// Detects that a connection's output does not arrive. A connection whose receiver reads nothing
+/// does not stall: its system acknowledges what it has room for, and nothing else is in flight.
 class send_progress {
 public:
-    /// A link that comes back after a while is found by the next attempt: so many have failed.
+    /// Number of attempts that must have failed. The next attempt finds a link that works again
+    /// after a while.
     static constexpr std::uint32_t attempts_min = 4;
 
-    /// For how long nothing was acknowledged, if that is longer than `limit` and several attempts
+    /// Time for which nothing was acknowledged, if it is longer than `limit` and several attempts
     /// failed.
     std::optional<duration> stalls(const send_facts& facts, duration present,
                                    duration limit) noexcept;

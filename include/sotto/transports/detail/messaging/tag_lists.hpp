@@ -10,22 +10,22 @@
 
 namespace sotto::detail {
 
-/// Entries by their tag, those of equal tags in the order in which they came. Equal tags are in one
-/// list, which other tags may share.
-///   cost    to find an entry steps over those of other tags in its list: few, once there is room
-///           for as many entries as there are
+/// Entries by their tag; those of equal tags in the order of adding. Equal tags are in one list,
+/// which other tags may share.
+///   cost    finding an entry steps over those of other tags in its list. There are few of these
+///           once `reserve` made room for all entries
 template <class Entry>
 class tag_lists {
 public:
     tag_lists() : lists_(least) {}
 
-    /// The list of a tag.
+    /// List of a tag.
     ordered_list<Entry>& of(const tag& label) noexcept { return lists_[place_of(label)]; }
     const ordered_list<Entry>& of(const tag& label) const noexcept {
         return lists_[place_of(label)];
     }
 
-    /// Room for so many entries, 8 to a list if tags are all different. What is there stays.
+    /// Makes room for this many entries, 8 to a list if all tags differ. Existing entries stay.
     void reserve(std::size_t entries) {
         const std::size_t wanted = std::bit_ceil(entries / 8 + 1);
         if (wanted <= lists_.size()) return;
@@ -49,7 +49,7 @@ private:
         return static_cast<std::size_t>(mixed >> shift_);
     }
 
-    std::vector<ordered_list<Entry>> lists_;  // as many as a power of two
+    std::vector<ordered_list<Entry>> lists_;  // a power of two
     int shift_ = 64 - 6;
 };
 

@@ -28,8 +28,8 @@
 
 namespace sotto::detail::mpi {
 
-/// MPI's collectives on a communicator of their own: so that several can be under way whose
-/// operations are not started in the same order everywhere. Making it is the first call under way.
+/// MPI's collectives on a separate communicator. So several collectives can be in flight that ranks
+/// start in different orders. Making the communicator is the first call in flight.
 class calls {
 public:
     explicit calls(MPI_Comm among);
@@ -47,7 +47,7 @@ public:
     void disconnect() noexcept { MPI_Comm_free(own_.get()); }
 
 private:
-    // Where MPI writes the communicator to: it must stay there while that is made.
+    // MPI writes the communicator there while it is made, so it must not move.
     std::unique_ptr<MPI_Comm> own_ = std::make_unique<MPI_Comm>(MPI_COMM_NULL);
     MPI_Request request_ = MPI_REQUEST_NULL;
     std::vector<int> offsets_;
@@ -58,19 +58,19 @@ using native_barrier = net::staged_barrier<calls>;
 using native_broadcast = net::staged_broadcast<calls>;
 using native_all_gather = net::staged_all_gather<calls>;
 
-/// What all ranks must want alike when they make a collective.
+/// Terms of a collective, which must be equal on all ranks.
 struct collective_terms {
     enum class kind : std::uint8_t { barrier, broadcast, all_gather };
 
     kind what = kind::barrier;
-    int root = 0;  // of a broadcast
+    int root = 0;  // root of a broadcast
     std::int64_t bytes_max = 0;
 
     friend bool operator==(const collective_terms&, const collective_terms&) = default;
 };
 
-/// MPI as a packet_library, on a communicator of its own: what the program itself sends and
-/// receives never meets it.
+/// MPI as a packet_library, on its own communicator: it never mixes with the program's own
+/// messages.
 class library {
 public:
     using operation = MPI_Request;
@@ -108,7 +108,7 @@ public:
     void charge(work) const noexcept {}
     void asked_in_vain() const noexcept {}
     void pause(duration waited, bool moves, time_point) const;
-    /// That a rank dies MPI tells nobody.
+    /// MPI does not report that a rank died.
     std::optional<net::packet_loss> next_loss() const { return std::nullopt; }
     std::optional<int> next_arrival() const noexcept { return std::nullopt; }
     void served_by(const std::function<bool()>&) const noexcept {}
@@ -121,8 +121,8 @@ public:
 
     void end_job(std::string_view why) noexcept;
 
-    /// One more collective, which all ranks make at once; null if messages will do as well, or if
-    /// ranks want different ones: messages do not trust sizes.
+    /// Makes one more collective, which all ranks make at the same time. Returns null if messages
+    /// are as good, or if ranks want different ones: messages do not depend on equal sizes.
     ///   errors  error (timed_out): not all ranks want one
     template <class Collective, class... From>
     Collective* make(const collective_terms& terms, const From&... from) {
@@ -131,7 +131,7 @@ public:
         for (const collective_terms& wanted : gather(terms, limit, making))
             if (wanted != terms) return nullptr;
         if (terms.bytes_max > INT_MAX / size_) return nullptr;
-        // One at a time: Open MPI 4.1 hangs now and then where two are under way.
+        // One at a time: with two in flight, Open MPI 4.1 hangs now and then.
         calls its(*own_);
         finish([&] { return its.done(); }, limit,
                [&] { keep(std::make_shared<calls>(std::move(its))); }, making);
@@ -144,7 +144,7 @@ public:
     const std::vector<std::unique_ptr<collective>>& collectives() const noexcept;
 
 private:
-    // Each takes one of 2000 communicators that some libraries have.
+    // Each takes one of the 2000 communicators that some libraries have.
     static constexpr std::size_t collectives_max = 256;
 
     static void require_ranks(MPI_Comm among);
@@ -152,7 +152,8 @@ private:
     static constexpr const char* joining = "joins, and not all others came in time";
     static constexpr const char* making = "makes a collective, and not all ranks do";
 
-    /// Until a call is complete; if that takes too long, what it uses is kept.
+    /// Blocks until a call is complete. If that takes too long, it keeps the memory that the call
+    /// uses.
     template <class Done, class Keep>
     void finish(Done done, deadline& limit, Keep keep_used, const char* what) {
         while (!done()) {
@@ -167,7 +168,7 @@ private:
         }
     }
 
-    /// What every rank says.
+    /// Gathers a value from every rank.
     template <class Said>
     std::vector<Said> gather(const Said& mine, deadline& limit, const char* what) {
         struct lent {

@@ -59,7 +59,7 @@ SOTTO_DECL library::library(std::shared_ptr<session> entered, MPI_Comm among,
 }
 
 SOTTO_DECL library::~library() {
-    if (!owner_.is_this()) return;  // a child of fork(), which must not call MPI
+    if (!owner_.is_this()) return;  // a child of fork() must not call MPI
     if (!busy()) {
         for (auto& made : collectives_) made->calls().disconnect();
         MPI_Comm_free(own_.get());
@@ -124,7 +124,7 @@ SOTTO_DECL void library::end_job(std::string_view why) noexcept {
     print_line(stderr,
                "sotto: mpi: rank " + std::to_string(rank_) + " ends the job: " + std::string(why));
     std::fflush(stderr);
-    // Of a part MPICH 4.0 waits for what is under way there.
+    // For a smaller communicator, MPICH 4.0 waits for its operations in flight.
     MPI_Abort(MPI_COMM_WORLD, static_cast<int>(exit_code::peer));
     std::abort();
 }
@@ -145,7 +145,7 @@ SOTTO_DECL void library::require_ranks(MPI_Comm among) {
     int size = 0;
     MPI_Comm_size(among, &size);
     if (size > 1 || among != MPI_COMM_WORLD) return;
-    // The launcher of another MPI starts processes that do not know of each other.
+    // The launcher of another MPI starts processes that do not know each other.
     for (const char* const told : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"})
         if (const char* const value = std::getenv(told); value && std::atoi(value) > 1)
             throw mismatch("mpi: " + std::string(told) + " says that this process is one of " +

@@ -10,17 +10,17 @@
 
 namespace sotto::detail::mpi {
 
-/// Throws what a call of MPI returned unless it went well.
+/// Throws io_failure unless a call of MPI succeeded.
 void require_success(int code, const char* call);
 
-/// Memory that MPI goes on using, since what was begun there may never be complete.
+/// Keeps memory that MPI still uses, because its operation may never be complete.
 void keep(std::shared_ptr<void> used);
 
-/// The first line of what the library calls itself.
+/// First line of the library's version text.
 std::string library_version();
 
-/// That MPI is initialised. Who finds it so leaves it so; else the last of all that share this one
-/// finalises it.
+/// Keeps MPI initialised. If the program initialised MPI, it stays initialised. Otherwise the last
+/// owner of the shared session finalises it.
 ///   errors  error (invalid_option): MPI was finalised before, or does not allow what this thread
 ///           is about to do
 class session {
@@ -32,12 +32,12 @@ public:
     session& operator=(const session&) = delete;
     ~session();
 
-    /// Something is under way that will never be complete: finalising could wait for ever.
+    /// Prevents finalising, which could block forever: an operation in flight will never be
+    /// complete.
     void spoil() noexcept { spoilt_ = true; }
 
-    /// Throws unless MPI may be called by this thread, while it is by no other: from the main
-    /// thread with MPI_THREAD_FUNNELED, from any with MPI_THREAD_SERIALIZED. `later`: than the
-    /// first time.
+    /// Throws unless this thread may call MPI while no other does: from the main thread with
+    /// MPI_THREAD_FUNNELED, from any with MPI_THREAD_SERIALIZED. `later`: not the first call.
     void require_caller(bool later = true) const;
 
 private:

@@ -56,7 +56,7 @@ SOTTO_DECL session::session() {
             "when the last sotto::mpi goes, unless the program itself initialises MPI first");
     MPI_Initialized(&is);
     if (is == 0) {
-        open_standard_streams();  // MPI opens files and sockets of its own
+        open_standard_streams();  // MPI opens its own files and sockets
         require_success(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided_),
                         "MPI_Init_thread");
         own_ = true;
@@ -68,7 +68,7 @@ SOTTO_DECL session::session() {
 }
 
 SOTTO_DECL session::~session() {
-    if (!owner_.is_this()) return;  // a child of fork(), which must not call MPI
+    if (!owner_.is_this()) return;  // a child of fork() must not call MPI
     int is = 0;
     MPI_Finalized(&is);
     if (own_ && !spoilt_ && is == 0) MPI_Finalize();

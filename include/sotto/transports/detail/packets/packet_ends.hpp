@@ -10,7 +10,7 @@
 #include "sotto/transports/detail/messaging/membership.hpp"
 #include "sotto/transports/detail/messaging/framed_connection.hpp"
 
-// The ends of a packet_stream: where its bytes come from and go to.
+// Ends of a packet_stream: sources and sinks of its bytes.
 
 namespace sotto::detail::net {
 
@@ -38,7 +38,7 @@ struct membership_end {
     std::optional<fault> take(byte_view content) const;
 };
 
-/// Drops what comes.
+/// Drops all bytes.
 struct nowhere {
     mutable_byte_view room(std::size_t) const noexcept { return {}; }
     std::optional<fault> filled(std::size_t) const noexcept { return std::nullopt; }

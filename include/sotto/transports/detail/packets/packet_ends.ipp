@@ -30,7 +30,7 @@ SOTTO_DECL std::optional<fault> link_end::take(byte_view content) const {
 
 SOTTO_DECL std::optional<fault> membership_end::take(byte_view content) const {
     members->received(peer, content, now);
-    return std::nullopt;  // it accuses the peer itself
+    return std::nullopt;  // it reports a failure of the peer itself
 }
 
 }  // namespace sotto::detail::net

@@ -23,8 +23,8 @@
 
 namespace sotto::detail::net {
 
-/// Who belongs to a job whose ranks a library of packets connects: hears what others say about it,
-/// and says to them what there is to say.
+/// Membership of a job whose ranks a packet library connects. It receives membership frames and
+/// sends queued ones.
 template <packet_library Library>
 class packet_membership {
 public:
@@ -39,7 +39,7 @@ public:
     membership* operator->() noexcept { return &members_; }
     const membership* operator->() const noexcept { return &members_; }
 
-    /// Of what one rank sends another.
+    /// Seed of the digests from one rank to another.
     static std::uint64_t seed_of(int from, int to) noexcept {
         return static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint32_t>(to);
     }
@@ -62,7 +62,7 @@ public:
         });
     }
 
-    /// Sends what is to be said.
+    /// Sends queued frames.
     void speak() {
         if (const std::uint64_t said = members_.said(); std::exchange(spoken_, said) != said)
             for_each_other([&](int peer) {
@@ -85,7 +85,7 @@ public:
         speak();
     }
 
-    /// Where a rank is waited for that is done.
+    /// Reports the failure of an awaited rank that is done.
     void accuse_if_left(int peer) {
         if (peer >= 0 && has_left(peer)) accuse(peer, "it left: it is done");
     }
@@ -94,13 +94,13 @@ public:
         if (present >= members_.next_tick()) members_.tick(present);
     }
 
-    /// For who did not tick all the time.
+    /// For a caller that did not tick all the time.
     void tick_and_speak() {
         members_.tick((std::max)(library_->now(), members_.next_tick()));
         speak();
     }
 
-    /// Says that nothing follows, once all is said; whether it has.
+    /// Ends the streams once all frames are sent. Returns true if they have ended.
     bool fall_silent() {
         bool all_said = true;
         for_each_other(
@@ -112,17 +112,18 @@ public:
         return silent_;
     }
 
-    // While ranks may come and go
+    // While ranks may leave and return
 
-    /// The next of those that went, of whose streams nothing is left. Calls with it before that:
-    /// what it had sent may be there, unless it was no use.
+    /// Removes the streams of the next rank that failed or left, and returns it. Before that it
+    /// calls `read_what_came`: messages may be there, unless the rank sent invalid data.
     template <class Visitor>
     std::optional<int> let_go(Visitor&& read_what_came) {
         const auto gone = members_.next_gone();
         if (!gone) return std::nullopt;
         const bool is_readable = gone->code != errc::malformed && gone->code != errc::altered;
         if (is_readable) read_what_came(gone->rank);
-        // The last word to it: that it is out. A stream anew would begin with what has left.
+        // The last frame to it reports that it was dropped. A new stream would start with frames
+        // that have left.
         control_stream& words = members_.stream(gone->rank);
         if (!words.output().empty()) write(gone->rank);
         words.written(words.output().size());
@@ -133,9 +134,8 @@ public:
 
     void readmit(int peer) {
         const int self = library_->rank();
-        // What was still being said to the process before, and what that one had sent and nobody
-        // has read: it may have come after its end was known, and would be taken for the next
-        // one's.
+        // Drop frames to the previous process, and its packets that were not read. They may have
+        // arrived after its end was known, and would be taken for the new process's packets.
         streams_->fetch(packet_kind::messages);
         streams_->forget(peer);
         members_.readmit(peer,
@@ -145,12 +145,12 @@ public:
         changes_.push_back({peer, true});
     }
 
-    /// Whether messages may go to it: anybody, unless ranks may come and go.
+    /// True if messages may be sent to it: always, unless ranks may leave and return.
     bool is_here(int peer) const noexcept {
         return !members_.tolerates() || (is_alive(peer) && !is_unheard(peer));
     }
 
-    /// Whether it is there anew, and the user has not heard of it: nothing comes from it before.
+    /// True if it joined again and the user does not know yet. Nothing is received from it before.
     bool is_unheard(int peer) const noexcept {
         return std::any_of(changes_.begin(), changes_.end(),
                            [&](const rank_change& c) { return c.is_here && c.rank == peer; });
@@ -177,10 +177,10 @@ private:
     Library* library_;
     packet_streams<Library>* streams_;
     membership members_;
-    std::uint64_t spoken_ = 0;  // of what there is to say
-    bool silent_ = false;       // said all, and that nothing follows
-    std::vector<int> heard_;    // whose packets came and were not all read
-    std::vector<int> full_;     // to whom there may be more to say than may be under way
+    std::uint64_t spoken_ = 0;  // frames that were queued at the last call
+    bool silent_ = false;       // all frames are sent, and the streams ended
+    std::vector<int> heard_;    // ranks whose packets were not all read
+    std::vector<int> full_;     // ranks with more frames than may be in flight
     std::deque<rank_change> changes_;
 };
 

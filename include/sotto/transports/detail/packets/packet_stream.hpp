@@ -16,7 +16,7 @@
 
 namespace sotto::detail::net {
 
-/// Memory of one size for packets that are under way: kept and reused.
+/// Buffers of one size for packets in flight, which are reused.
 class packet_buffers {
 public:
     static constexpr std::size_t bytes_each = 16384;
@@ -29,13 +29,13 @@ private:
     std::vector<std::byte*> free_;
 };
 
-/// Two streams of bytes between this rank and another one, there and back, in packets.
+/// Two byte streams between this rank and another, one in each direction, in packets.
 ///
-/// Short pieces are put together and copied. Long ones go from the memory that was lent for them,
-/// and arrive where they are wanted: a packet of their own each, so that it can be received there.
-///   Source  output(): pieces to send, in order; written(n): so many bytes of them have left
-///   Sink    room(n): where n bytes that came next are wanted, or nothing; then filled(n), or
-///           take(bytes) if there was nothing. Either may return why they are refused
+/// Short pieces are put together and copied. Long ones are sent from the lent memory, each in its
+/// own packet, so that they arrive in place.
+///   Source  output(): pieces to send, in order; written(n): n bytes of them have left
+///   Sink    room(n): memory for the next n bytes, or nothing. Then filled(n), or take(bytes) if
+///           there was no memory. Both may return a fault if they refuse the bytes
 template <packet_library Library>
 class packet_stream {
 public:
@@ -43,7 +43,7 @@ public:
         : through_(&through), buffers_(&buffers), peer_(peer), kind_(kind) {}
     packet_stream(const packet_stream&) = delete;
     packet_stream& operator=(const packet_stream&) = delete;
-    /// Libraries that keep packets until they are received are told of those that never are.
+    /// Drops packets that will not be received, for libraries that keep them until then.
     ~packet_stream() {
         if constexpr (requires(const typename Library::packet& p) { through_->forget(p); })
             for (; !arrived_.empty(); arrived_.pop()) through_->forget(arrived_.front());
@@ -51,7 +51,7 @@ public:
 
     // Out
 
-    /// Starts to send what there is, and tells what has left.
+    /// Starts to send what the source has, and reports what has left.
     template <class Source>
     void write(Source&& from) {
         finish([&](std::size_t count) { from.written(count); });
@@ -63,15 +63,15 @@ public:
         }
     }
 
-    /// Whether as much is under way as may be: there may be more to send.
+    /// True if the maximum of packets is in flight. The source may have more.
     bool is_full() const noexcept { return leaving_.size() >= leaving_max; }
 
-    /// Nobody is told any more what has left.
+    /// Completes sends without reporting them.
     void finish() {
         finish([](std::size_t) {});
     }
 
-    /// Nothing follows.
+    /// Ends the outgoing stream.
     void end() { start({}); }
 
     bool is_sending() const noexcept { return !leaving_.empty(); }
@@ -79,7 +79,7 @@ public:
 
     // In
 
-    /// A packet that came from the peer.
+    /// Adds a packet that arrived from the peer.
     void came(typename Library::packet packet) { arrived_.push(std::move(packet)); }
 
     template <class Sink>
@@ -93,14 +93,14 @@ public:
         return std::nullopt;
     }
 
-    /// Whether nothing came that was not read.
+    /// True if all packets that arrived were read.
     bool has_read_all() noexcept { return !receiving_ && arrived_.empty(); }
 
-    /// Whether the peer has said that nothing follows.
+    /// True if the peer has ended its stream.
     bool ended() const noexcept { return ended_; }
 
-    /// Whether the library still reads or writes memory that is not the stream's own. What it has
-    /// copied it does not.
+    /// True if the library still accesses memory that is not the stream's own. Copied bytes do not
+    /// count.
     bool borrows() noexcept {
         if (receiving_ && arrives_there_) return true;
         if constexpr (Library::copies) return false;
@@ -110,13 +110,14 @@ public:
     }
 
 private:
-    // What is copied: the library would do so too, and what was copied is given back at once.
+    // Maximum size of a piece to copy: the library would copy it too, and its memory is free at
+    // once.
     static constexpr std::size_t copied_max = 8192;
     static constexpr std::size_t leaving_max = 8;
 
     struct outgoing {
         byte_view content{};
-        std::byte* buffer = nullptr;  // that holds the content, and is given back
+        std::byte* buffer = nullptr;  // holds the content, and is given back
         bool is_lent = false;
         typename Library::operation operation{};
     };
@@ -144,7 +145,7 @@ private:
     }
     static std::span<const byte_view> pieces_of(const byte_view& one) noexcept { return {&one, 1}; }
 
-    /// The next packet of a source's output, behind what was started.
+    /// Next packet of a source's output, behind what was started.
     template <class Pieces>
     outgoing pack(const Pieces& output) {
         std::size_t skip = started_, size = 0;
@@ -154,7 +155,7 @@ private:
             skip -= gone;
             piece = piece.subspan(gone);
             if (piece.empty()) continue;
-            // Only messages stay where they are until they have left.
+            // Only messages keep their memory valid until they have left.
             if (kind_ == packet_kind::messages &&
                 (piece.size() > copied_max || !has_content(piece))) {
                 if (buffer) break;
@@ -190,7 +191,7 @@ private:
         arrived_.pop();
     }
 
-    /// What was received, which may be refused.
+    /// Passes received bytes to the sink, which may refuse them.
     template <class Sink>
     std::optional<fault> take_in(Sink& to, std::size_t size) {
         if (size == 0) ended_ = true;
@@ -205,14 +206,14 @@ private:
     int peer_;
     packet_kind kind_;
     ring_queue<outgoing, 2> leaving_;  // small: there may be a stream to each of many ranks
-    std::size_t started_ = 0;          // bytes of the source's output that are in packets under way
+    std::size_t started_ = 0;          // bytes of the source's output in packets in flight
     ring_queue<typename Library::packet, 2> arrived_;
     std::optional<typename Library::operation> receiving_;
-    std::size_t arriving_ = 0;  // the size of what is received
+    std::size_t arriving_ = 0;  // size of the packet that is received
     bool arrives_there_ = false;
-    std::byte* staging_ = nullptr;         // where it is received, if not there:
+    std::byte* staging_ = nullptr;         //   memory  for it, if not in place:
     std::byte* staging_buffer_ = nullptr;  // one of the buffers,
-    bytes staged_;                         // or what is longer
+    bytes staged_;                         // or longer memory
     bool ended_ = false;
 };
 

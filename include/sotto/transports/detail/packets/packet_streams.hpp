@@ -11,8 +11,8 @@
 
 namespace sotto::detail::net {
 
-/// The streams between this rank and the others. One is made when it is first asked for, or when
-/// its first packet comes: among many ranks most have nothing to say to each other.
+/// Streams between this rank and the others. A stream is made at its first use or at its first
+/// packet: in a large job most pairs of ranks do not communicate.
 template <packet_library Library>
 class packet_streams {
 public:
@@ -36,17 +36,17 @@ public:
         return all_[index(kind)][static_cast<std::size_t>(peer)].get();
     }
 
-    /// Calls with each rank with which there is one, and with it.
+    /// Calls visit(rank, stream) for each stream.
     template <class Visitor>
     void for_each(packet_kind kind, Visitor&& visit) {
-        // By index: a visitor may make another one.
+        // By index: a visitor may add a stream.
         for (std::size_t i = 0; i < used_[index(kind)].size(); ++i) {
             const int peer = used_[index(kind)][i];
             visit(peer, of(peer, kind));
         }
     }
 
-    /// Whether bytes of this kind are on their way.
+    /// True if bytes of this kind are in flight.
     bool move(packet_kind kind) {
         bool some = false;
         for_each(kind,
@@ -54,7 +54,7 @@ public:
         return some;
     }
 
-    /// Another process is this rank now, or none: its streams begin anew.
+    /// Removes the streams of a rank whose process ended or was replaced.
     void forget(int peer) {
         for (std::size_t kind = 0; kind < all_.size(); ++kind) {
             auto& found = all_[kind][static_cast<std::size_t>(peer)];
@@ -65,12 +65,12 @@ public:
         }
     }
 
-    /// Takes packets from the library, in the order in which each rank sent them.
+    /// Fetches packets from the library, in each rank's order of sending.
     void fetch(packet_kind kind) {
         fetch(kind, [](int) {});
     }
 
-    /// Calls with each rank of which all had been read before.
+    /// Calls begins(rank) for each rank whose earlier packets were all read.
     template <class Visitor>
     void fetch(packet_kind kind, Visitor&& begins) {
         while (auto packet = through_->next(kind)) {
@@ -88,7 +88,7 @@ private:
 
     Library* through_;
     packet_buffers buffers_;
-    std::array<std::vector<std::unique_ptr<stream>>, 2> all_;  // of each kind, by rank
+    std::array<std::vector<std::unique_ptr<stream>>, 2> all_;  // by kind, then by rank
     std::array<std::vector<int>, 2> used_;
 };
 

@@ -16,12 +16,13 @@
 
 namespace sotto::detail::net {
 
-/// A library's collectives between some ranks: one call at a time, none of which blocks.
-///   done()                       moves the call on that is under way; whether there is none left
+/// A library's collectives between some ranks. One call is in flight at a time, and no call blocks.
+///   done()                       advances the call in flight; true if there is none left
 ///   barrier()
-///   broadcast(values, root)      as many bytes at all ranks
-///   all_gather(own, all)         one number from each
-///   all_gather(own, lengths, all, apart)   bytes: those of rank r go to r * apart
+///   broadcast(values, root)      the same number of bytes on all ranks
+///   all_gather(own, all)         one number from each rank
+///   all_gather(own, lengths, all, apart)
+///                                bytes; the bytes of rank r are stored at r * apart
 template <class C>
 concept collective_calls = requires(C& c, mutable_byte_view values, byte_view own, int rank,
                                     const int& number, std::span<int> numbers,
@@ -33,20 +34,20 @@ concept collective_calls = requires(C& c, mutable_byte_view values, byte_view ow
     c.all_gather(own, lengths, values, rank);
 };
 
-/// A collective of a library, again and again, in stages of one call each. Requires the same
-/// bytes_max and root at all ranks: libraries write past the end where one has less room.
-///   memory  the calls read and write memory of this object alone, which outlives whoever started
+/// A reusable collective of a library, in stages of one call each. Requires the same bytes_max and
+/// root on all ranks: libraries write past the end if one has less room.
+///   memory  the calls access only memory of this object, which outlives the operation that started
 ///           it
 template <collective_calls Calls>
 class staged_collective {
 public:
-    /// `calls` may have one under way already, for their own sake.
+    /// `calls` may already have a call in flight.
     explicit staged_collective(Calls&& calls) : calls_(std::move(calls)) {}
     staged_collective(const staged_collective&) = delete;
     staged_collective& operator=(const staged_collective&) = delete;
     virtual ~staged_collective() = default;
 
-    /// Goes on as far as it can; whether it has become complete by that.
+    /// Makes all possible progress. Returns true if it became complete in this call.
     bool move_on() {
         if (is_free_ && complete()) return false;
         while (calls_.done()) {
@@ -60,15 +61,15 @@ public:
         return false;
     }
 
-    /// Whether a call is under way.
+    /// True if a call is in flight.
     bool busy() const noexcept { return !is_free_ || !complete(); }
     bool complete() const noexcept { return stage_ == none; }
 
-    /// Nobody looks at its memory any more.
+    /// Frees memory that no operation needs any more.
     virtual void forget() noexcept {}
 
-    /// What it has carried so far, as if from every rank straight to every other: which ways it
-    /// went, the library does not tell.
+    /// Traffic so far, counted as if every rank sent directly to every other: the library does not
+    /// report its routes.
     const traffic& carried() const noexcept { return carried_; }
 
     Calls& calls() noexcept { return calls_; }
@@ -84,15 +85,15 @@ protected:
 private:
     static constexpr int none = -1;
 
-    /// Starts a stage's call; false if there is no such stage.
+    /// Starts the call of a stage. Returns false if there is no such stage.
     virtual bool begin(Calls& calls, int stage) = 0;
 
-    /// Adds what the last time has carried.
+    /// Adds the traffic of the last operation.
     virtual void count(traffic&) const noexcept {}
 
     Calls calls_;
-    bool is_free_ = false;  // of what was under way from the start
-    int stage_ = none;      // the next one
+    bool is_free_ = false;  // the call in flight at construction has ended
+    int stage_ = none;      // next stage
     traffic carried_;
 };
 
@@ -114,7 +115,7 @@ private:
     }
 };
 
-/// The length goes first, since such libraries are undone by lengths that differ.
+/// A broadcast that sends the length first, because such libraries fail on lengths that differ.
 ///   errors  advance throws mismatch: the root has another number of bytes
 template <collective_calls Calls>
 class staged_broadcast final : public staged_collective<Calls> {
@@ -179,7 +180,7 @@ private:
     mutable_byte_view wanted_;
 };
 
-/// The lengths go first.
+/// An all-gather that sends the lengths first.
 template <collective_calls Calls>
 class staged_all_gather final : public staged_collective<Calls> {
 public:

@@ -26,13 +26,14 @@ namespace sotto::detail::simulation {
 
 #if defined(SOTTO_CONTEXTS)
 
-/// Code that has a stack of its own and runs only when it has the turn: one fiber has it at a
-/// time, and gives it away by name. One that was not started is whoever gives a turn away first.
+/// Code with its own stack that runs only when it has the turn. One fiber has the turn at a time,
+/// and passes it to another by name. A fiber that was not started stands for the caller of the
+/// first give_to.
 ///
-/// Strands are contexts of one thread. So what is thread_local is theirs together; the exceptions
-/// that each has caught are its own.
-///   memory  8 MiB of addresses for a stack, and what of it is used
-///   cost    0.3 us to give the turn away, and what the caches have to fetch then
+/// Fibers are contexts of one thread. So they share thread_local data, but each has its own caught
+/// exceptions.
+///   memory  8 MiB of addresses for a stack, and the part of it that is used
+///   cost    0.3 us to pass the turn, and the cache misses that follow
 ///   errors  std::bad_alloc: no room for a stack
 class fiber {
 public:
@@ -43,14 +44,15 @@ public:
         if (stack_ != nullptr) ::munmap(stack_, stack_bytes);
     }
 
-    /// `body` runs once it has the turn, and returns who has it next. It throws nothing.
+    /// `body` runs once the fiber has the turn, and returns the fiber that gets it next. It must
+    /// not throw.
     void start(std::function<fiber*()> body) {
         body_ = std::move(body);
         void* const taken = ::mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE,
                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
         if (taken == MAP_FAILED) throw std::bad_alloc();
         stack_ = taken;
-        // Whoever runs out of it is stopped; and a large page for each would be too much.
+        // A guard page stops an overflow. A large page for each stack would be too much.
         const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
         if (::mprotect(stack_, page, PROT_NONE) != 0) throw std::bad_alloc();
         ::madvise(stack_, stack_bytes, MADV_NOHUGEPAGE);
@@ -63,11 +65,11 @@ public:
                       static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
     }
 
-    /// Whether whoever asks is one that was started, so that others of its thread may have the turn
-    /// in between: what is not to be entered twice by a thread must be left before.
+    /// True if the caller is a started fiber. Other fibers of its thread may then run in between,
+    /// so it must first leave code that a thread must not enter twice.
     static bool is_here() noexcept { return here_; }
 
-    /// Gives the turn away, and returns when it has it again.
+    /// Passes the turn, and returns when this fiber has it again.
     void give_to(fiber& next) noexcept {
         here_ = next.stack_ != nullptr;
         caught_.save();
@@ -78,8 +80,8 @@ public:
 private:
     static constexpr std::size_t stack_bytes = std::size_t{8} << 20;
 
-    /// What the runtime of C++ knows of a thread's exceptions, by the ABI that all compilers for
-    /// Linux share: the ones caught, and how many are under way.
+    /// State of a thread's exceptions in the C++ runtime, by the ABI that all compilers for Linux
+    /// share: the caught ones, and the number in flight.
     class exceptions {
     public:
         void save() noexcept { std::memcpy(kept_, known(), sizeof kept_); }
@@ -111,8 +113,8 @@ private:
 
 #else
 
-/// The same, where it takes a thread for each.
-///   cost    5 us to give the turn away
+/// The same with a thread for each fiber, for systems without contexts.
+///   cost    5 us to pass the turn
 class fiber {
 public:
     fiber() = default;
@@ -127,7 +129,7 @@ public:
                                                                  });
     }
 
-    static bool is_here() noexcept { return false; }  // a thread of its own
+    static bool is_here() noexcept { return false; }  // each has its own thread
 
     void give_to(fiber& next) noexcept {
         next.turn_.release();
@@ -136,7 +138,7 @@ public:
 
 private:
     std::binary_semaphore turn_{0};
-    std::jthread thread_;  // last: it ends before the rest goes
+    std::jthread thread_;  // last: it ends before the other members are destroyed
 };
 
 #endif

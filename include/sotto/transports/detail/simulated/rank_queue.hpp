@@ -7,10 +7,10 @@
 
 namespace sotto::detail::simulation {
 
-/// Ranks in the order of a time that each may have, and which may change; of equal times, the lower
-/// rank first.
-///   cost    O(log N) to change a time: a binary heap that knows where each rank is. 20 bytes a
-///           rank, so that a thousand stay in a first-level cache
+/// Ranks in the order of a time that each may have, and that may change. If times are equal, the
+/// lower rank is first.
+///   cost    O(log N) to change a time: a binary heap that stores the position of each rank. 20
+///           bytes a rank, so that a thousand stay in a first-level cache
 class rank_queue {
 public:
     explicit rank_queue(int ranks);
@@ -19,13 +19,13 @@ public:
     int first() const noexcept { return heap_.front().rank; }
     time_point time_of_first() const noexcept { return heap_.front().when; }
 
-    /// Of a rank that has one.
+    /// Time of a rank that has one.
     time_point time_of(int rank) const noexcept;
 
-    /// Gives a rank a time, whether or not it has one.
+    /// Sets the time of a rank, whether or not it has one.
     void set(int rank, time_point when) noexcept;
 
-    /// Of a rank that has a time.
+    /// Removes a rank that has a time.
     void remove(int rank) noexcept;
 
     void remove_first() noexcept;
@@ -47,7 +47,7 @@ private:
     void sink(std::size_t place) noexcept;
 
     std::vector<entry> heap_;
-    std::vector<std::size_t> places_;  // of each rank in the heap
+    std::vector<std::size_t> places_;  // position of each rank in the heap
 };
 
 }  // namespace sotto::detail::simulation

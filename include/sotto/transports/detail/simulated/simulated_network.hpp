@@ -21,14 +21,14 @@
 
 namespace sotto::detail::simulation {
 
-/// What is between the ranks: lines that bytes need time for, and what goes wrong there.
+/// Network between simulated ranks: lines with limited bandwidth, and their faults.
 ///
-/// A packet waits until those before it have left on its sender's line, travels, and waits until
-/// those before it have come in on its receiver's: as through a switch with room for everything.
-///   math    out(p) = max(now, end of out before) + size / out bandwidth;
-///           head(p) = begin of out(p) + both latencies;
-///           in(p) = max(head(p), end of in before) + size / in bandwidth, not before the last
-///           byte can be there. Times are whole nanoseconds
+/// A packet waits until earlier packets have left its sender's line. It travels, and waits until
+/// earlier packets have arrived on its receiver's line: as through a switch with room for
+/// everything.
+///   math    out(p) = max(now, end of out before) + size / out bandwidth; head(p) = begin of out(p)
+///           + both latencies; in(p) = max(head(p), end of in before) + size / in bandwidth, not
+///           before the last byte can be there. Times are whole nanoseconds
 ///   cost    3 happenings a packet; its content is copied when it is sent and when it is received
 class network final : public happening {
 public:
@@ -44,18 +44,18 @@ public:
 
     using place = packet::place;
 
-    /// The system of a rank, which hears and speaks while the rank computes: `serve` is called when
-    /// something about the membership came or was lost, and every `period`; then the rank is woken
-    /// if that says so.
+    /// Connects the system of a rank, which works while the rank computes. It calls `serve` every
+    /// `period`, and when a membership packet arrives or a connection is lost. If `serve` returns
+    /// true, the rank is woken.
     void connect(int rank, duration period, std::function<bool()> serve);
 
-    /// The rank hears nothing more.
+    /// The rank receives nothing more.
     void disconnect(int rank) noexcept { of(rank).serve = nullptr; }
 
     /// The rank's code has ended.
     void end(int rank);
 
-    /// Returns when its last byte will have left.
+    /// Sends a packet. Returns the time at which its last byte will have left.
     time_point send(int from, int to, packet_kind kind, byte_view content);
 
     std::optional<place> next(int rank, packet_kind kind) noexcept;
@@ -64,30 +64,30 @@ public:
 
     void receive(place at, mutable_byte_view in) noexcept;
 
-    /// A packet that came is not needed any more.
+    /// Frees an arrived packet that is not needed any more.
     void release(place at) noexcept;
 
     std::optional<net::packet_loss> next_loss(int rank);
 
     std::optional<int> next_arrival(int rank);
 
-    /// When the process of a rank that ended is started again, if it is.
+    /// Time at which the process of an ended rank is restarted, if it is.
     std::optional<time_point> restart_of(int rank) const;
 
-    /// Which process this is.
+    /// Number of the rank's process.
     std::uint64_t life_of(int rank) const noexcept { return hosts_[index_of(rank)].life; }
 
     /// Lets the time pass that a rank needs for some work.
     void compute(int rank, work amount);
 
-    /// Packets that have not been received or dropped.
+    /// Number of packets that were not received or dropped.
     std::int64_t packets_under_way() const noexcept;
-    /// Room for packets: as many as were under way at once.
+    /// Room for packets: the maximum in flight at once.
     std::int64_t packets_room() const noexcept;
-    /// Ranks whose code ended while their system was still to be called.
+    /// Number of ranks whose code ended while their system was still connected.
     std::int64_t left_connected() const noexcept { return left_connected_; }
 
-    // What happens
+    // Events
 
     void happen(std::uint64_t what) override;
 
@@ -96,9 +96,9 @@ private:
 
     using way_between = std::pair<int, int>;
 
-    /// The process that a rank takes another one for.
+    /// Number of the process that a rank believes another one to be.
     std::uint64_t known_life(int rank, int peer) noexcept;
-    /// A process that has not begun yet is the first.
+    /// Number of a rank's process. A process that has not begun yet is the first.
     std::uint64_t present_life(int rank) noexcept;
     bool has_ended(int rank) noexcept { return of(rank).life > 0 && !of(rank).serve; }
 
@@ -127,12 +127,13 @@ private:
 
     void arrive(place at);
 
-    /// Who hangs does not hear at once of a process that is there anew. What comes of that one is
-    /// not to be taken for what the process before had sent.
+    /// True if a rank does not know yet that a peer is a new process. A rank that hangs learns it
+    /// late. Packets of the new process must not be taken for those of the old one.
     static bool is_to_hear_of(const host& rank, int peer) noexcept;
     void let_in(host& receiver, int peer);
 
-    /// The rank has something to hear: its system does at once, if it is about the membership.
+    /// Notifies a rank of an arrival. If it is about the membership, the rank's system handles it
+    /// at once.
     void tell_system(int rank, bool is_membership);
 
     void serve_again(int rank);
@@ -149,16 +150,16 @@ private:
 
     void heal(way_between which);
 
-    /// What the next packet on this way suffers.
+    /// Applies the next fault of this way to a packet.
     void harm(packet& p);
 
-    /// A process ends: what has not left its machine never will.
+    /// Ends a process. Bytes that have not left its machine never will.
     void die(int rank, bool others_are_told);
 
     void tell_lost(int rank, int peer, const char* how);
 
-    /// A process takes the place of the one that was this rank before: of that one nothing is left,
-    /// and others hear of it.
+    /// Replaces the previous process of a rank by a new one. Nothing of the previous one is left,
+    /// and the others are notified.
     void succeed(int rank);
 
     void empty_inbox(host& of_rank) noexcept;
@@ -178,7 +179,7 @@ private:
     std::deque<packet> packets_;
     std::vector<place> free_;
     std::map<way_between, trouble> troubles_;
-    std::vector<way_between> troubled_;  // by partitions, in the order in which these began
+    std::vector<way_between> troubled_;  // ways with partitions, in the order of their start
     std::vector<breaking> breakings_;
     std::vector<coming> comings_;
     std::int64_t left_connected_ = 0;

@@ -63,7 +63,7 @@ SOTTO_DECL time_point network::send(int from, int to, packet_kind kind, byte_vie
     time_point head = begin + way(from, to);
     if (trouble* const t = trouble_of(from, to)) {
         head += t->extra_at(time_->now());
-        t->last_head = head = (std::max)(head, t->last_head);  // nothing overtakes
+        t->last_head = head = (std::max)(head, t->last_head);  // no packet overtakes
     }
     if (kind == packet_kind::messages)
         time_->tell(p.out, *this, number(index_of(from), step::left));
@@ -143,7 +143,7 @@ SOTTO_DECL std::int64_t network::packets_room() const noexcept {
 SOTTO_DECL void network::happen(std::uint64_t what) {
     const auto at = static_cast<place>(what >> 3);
     switch (static_cast<step>(what & 7)) {
-        case step::left: time_->wake(static_cast<int>(at)); break;  // it may wait for that
+        case step::left: time_->wake(static_cast<int>(at)); break;  // the rank may wait for that
         case step::head: come_in(at); break;
         case step::arrived: arrive(at); break;
         case step::serve: serve_again(static_cast<int>(at)); break;
@@ -206,7 +206,7 @@ SOTTO_DECL void network::pass(place at) {
     const trouble* const t = trouble_of(p.from, p.to);
     host& receiver = of(p.to);
     if ((t && t->is_cut) || p.to_life != present_life(p.to) || p.out == never) {
-        p.uses = 1;  // though it was to come twice
+        p.uses = 1;  // even if it was to arrive twice
         return drop(at);
     }
     const time_point begin = (std::max)(time_->now(), receiver.in_free);
@@ -250,7 +250,7 @@ SOTTO_DECL void network::let_in(host& receiver, int peer) {
         if (p.from_life == known_life(p.to, peer))
             receiver.inbox[static_cast<std::size_t>(p.kind)].push(at);
         else
-            drop(at);  // there has been another process since
+            drop(at);  // another process has started since
         return true;
     });
 }
@@ -263,10 +263,10 @@ SOTTO_DECL void network::tell_system(int rank, bool is_membership) {
 
 SOTTO_DECL void network::serve_again(int rank) {
     host& own = of(rank);
-    if (!own.serve || own.served_at != time_->now()) return;  // told of an earlier process
+    if (!own.serve || own.served_at != time_->now()) return;  // scheduled for an earlier process
     const time_point thaws = time_->frozen_until(rank);
     const bool is_frozen = time_->now() < thaws;
-    if (!is_frozen && own.serve()) time_->wake(rank);  // it missed another one
+    if (!is_frozen && own.serve()) time_->wake(rank);  // it dropped another rank
     if (own.serve) serve_at(rank, is_frozen ? thaws : time_->now() + own.period);
 }
 
@@ -295,7 +295,7 @@ SOTTO_DECL void network::begin_fault(const network_fault& f) {
         case network_fault::kind::pause:
             if (!has_ended(f.rank)) time_->freeze(f.rank, until);
             break;
-        case network_fault::kind::restart: break;  // whoever has the ranks does it
+        case network_fault::kind::restart: break;  // `simulate` does it
         case network_fault::kind::flip:
         case network_fault::kind::truncate:
         case network_fault::kind::duplicate: make_trouble(f.rank, f.peer).harms.push_back(f.what);
@@ -310,7 +310,7 @@ SOTTO_DECL void network::cut(int one, int other) {
 
 SOTTO_DECL void network::heal(way_between which) {
     trouble& t = make_trouble(which.first, which.second);
-    if (time_->now() < t.held_until) return;  // another one has begun
+    if (time_->now() < t.held_until) return;  // another partition has begun
     for (; !t.held.empty(); t.held.pop_front()) pass(t.held.front());
 }
 
@@ -334,9 +334,9 @@ SOTTO_DECL void network::harm(packet& p) {
 SOTTO_DECL void network::die(int rank, bool others_are_told) {
     host& own = of(rank);
     if (has_ended(rank)) return;
-    own.life = present_life(rank);  // it may not have begun: then it never does
+    own.life = present_life(rank);  // a process that has not begun never will
     own.serve = nullptr;
-    // Until they hear of another one, others send to this process.
+    // Until they learn of a new process, others send to this one.
     for (int other = 0; other < size(); ++other)
         if (other != rank) of(other).known[rank] = own.life;
     for (packet& p : packets_)
@@ -364,7 +364,7 @@ SOTTO_DECL void network::succeed(int rank) {
         if (other == rank) continue;
         for (trouble* const t : {trouble_of(rank, other), trouble_of(other, rank)})
             if (t) t->is_cut = false;
-        // Who began after the last one ended takes it for that one, too.
+        // A rank that began after the last process ended takes it for the last one, too.
         of(other).known.try_emplace(rank, own.life - 1);
         comings_.push_back({other, rank, present_life(other), own.life});
         time_->tell(time_->now() + way(rank, other), *this,

@@ -20,19 +20,19 @@ namespace sotto::detail::simulation {
 
 using net::packet_kind;
 
-/// Under way from one rank to another.
+/// A packet from one rank to another.
 struct packet {
-    using place = std::uint32_t;  // among those that are under way
+    using place = std::uint32_t;  // index among packets in flight
 
     int from = 0, to = 0;
     packet_kind kind = packet_kind::messages;
     bool has_content = true;
     bool twice = false;
     bool is_last = false;  // the connection breaks behind it
-    int uses = 1;          // of its receiver: as often as it comes
+    int uses = 1;          // number of times that its receiver gets it
     std::size_t size = 0;
     time_point out{};                          // when its last byte leaves
-    std::uint64_t from_life = 0, to_life = 0;  // its connection is between these processes
+    std::uint64_t from_life = 0, to_life = 0;  // processes at the ends of its connection
     bytes content{};
 };
 
@@ -45,15 +45,16 @@ struct host {
     std::deque<net::packet_loss> lost;
     std::function<bool()> serve;
     duration period{};
-    time_point served_at{};              // the next time
-    std::uint64_t life = 0;              // processes that were this rank
-    std::map<int, std::uint64_t> known;  // of others, where not the present one
-    std::deque<int> came;                // others that are there anew, of which it has not heard
-    std::vector<packet::place> ahead;    // what has come from these already
-    std::optional<int> hears_of;         // now
+    time_point served_at{};              // next call of serve
+    std::uint64_t life = 0;              // number of processes of this rank so far
+    std::map<int, std::uint64_t> known;  // processes it believes others to be, if not the present
+                                         // ones
+    std::deque<int> came;                // ranks with a new process that it does not know of
+    std::vector<packet::place> ahead;    // packets that have arrived from these
+    std::optional<int> hears_of;         // the rank that it learns of now
 };
 
-/// What is wrong with the way from one rank to another.
+/// Faults on the way from one rank to another.
 struct trouble {
     struct delay {
         time_point until;
@@ -63,21 +64,21 @@ struct trouble {
     time_point held_until{}, last_head{};
     std::vector<delay> delays;
     std::deque<packet::place> held;
-    std::deque<network_fault::kind> harms;  // of the packets that come
+    std::deque<network_fault::kind> harms;  // faults of the next packets
     bool is_cut = false;
 
-    /// Of the delays that last, the longest.
+    /// Longest delay that is in effect.
     duration extra_at(time_point now);
 };
 
-/// A process is to hear that its connection to another rank is no more.
+/// Notice to a process that its connection to another rank is lost.
 struct breaking {
     int rank = 0, peer = 0;
     std::uint64_t life_of_rank = 0;
     const char* how = "";
 };
 
-/// A process is to hear that another rank is there anew.
+/// Notice to a process that another rank has a new process.
 struct coming {
     int rank = 0, peer = 0;
     std::uint64_t life_of_rank = 0, life = 0;

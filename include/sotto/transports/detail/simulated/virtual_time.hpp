@@ -15,31 +15,29 @@
 
 namespace sotto::detail::simulation {
 
-/// What happens at a time that was told to virtual_time.
+/// Something that virtual_time calls at a time passed to `tell`.
 class happening {
 public:
-    /// `what`: the number that it was told with.
+    /// `what`: the number passed to `tell`.
     virtual void happen(std::uint64_t what) = 0;
 
 protected:
     ~happening() = default;
 };
 
-/// Thrown through the code of a rank whose process is no more. It is no std::exception: nothing is
-/// to be told about it, since nobody is there who could.
+/// Thrown through the code of a rank whose process has ended. It is no std::exception: nothing
+/// reports it, because the process does not exist any more.
 struct killed {};
 
-/// Time that passes only once everybody has done what there is to do at the present one.
+/// Time that passes only when everything at the present time is done.
 ///
-/// Ranks are strands of which exactly one runs, until it sleeps. Then what comes first goes on: by
-/// time, then happenings in the order in which they were told, then ranks in their own order. So
-/// nothing depends on how the system schedules threads, and no state that only ranks and happenings
-/// touch needs a lock.
-///   cost    a happening 0.1 us, more where many are told beforehand; a change of ranks what a
-///           fiber's turn costs; a rank that sleeps until a time before which nothing else is to
-///           happen just goes on
-///   errors  std::logic_error, of who sleeps last, or of `run` once no rank is left that could go
-///           on: all ranks sleep for ever, and nothing would wake one
+/// Ranks are fibers. Exactly one runs, until it sleeps. Then the earliest continues: by time, then
+/// happenings in the order of `tell`, then ranks in rank order. So nothing depends on how the
+/// system schedules threads. State that only ranks and happenings access needs no lock.
+///   cost    a happening 0.1 us, more if many are pending; a change of ranks costs a fiber's turn.
+///           A rank that sleeps until a time before which nothing else happens simply continues
+///   errors  std::logic_error, from the rank that sleeps last, or from `run` once no rank is left
+///           that could continue: all ranks sleep forever, and nothing would wake one
 class virtual_time {
 public:
     explicit virtual_time(int ranks);
@@ -48,39 +46,39 @@ public:
 
     time_point now() const noexcept { return now_; }
 
-    /// Calls target.happen(what) at that time, or now if it is past.
+    /// Calls target.happen(what) at that time, or now if it has passed.
     void tell(time_point when, happening& target, std::uint64_t what);
 
-    // For the rank that runs
+    // For the running rank
 
     /// Sleeps until that time, or until it is woken; (time_point::max)() is never.
     void sleep(int rank, time_point until);
 
-    /// Sleeps until that time, whoever would wake it.
+    /// Sleeps until that time; nothing can wake it before.
     void work(int rank, time_point until);
 
     bool is_killed(int rank) const noexcept { return of(rank).is_killed; }
 
-    // For happenings, and whoever runs
+    // For happenings, and the running rank
 
-    /// Who sleeps goes on now.
+    /// Wakes a sleeping rank now.
     void wake(int rank);
 
-    /// The rank does nothing before that time, as if its process had been stopped: what it works
-    /// on ends as much later.
+    /// Stops the rank until that time, as if its process had been stopped. Its present work ends
+    /// later by the same time.
     void freeze(int rank, time_point until) noexcept;
     time_point frozen_until(int rank) const noexcept { return of(rank).frozen_until; }
 
-    /// What the rank waits for throws `killed`.
+    /// Ends a rank: its present wait throws `killed`.
     void kill(int rank);
 
-    /// The rank's code has ended, and runs anew.
+    /// Lets a rank run again after its code has ended.
     void revive(int rank) noexcept { of(rank).is_killed = false; }
 
-    // For whoever has the ranks
+    // For the owner of the ranks
 
-    /// Runs body(rank) for all ranks, each on a stack of its own; returns when all have returned.
-    /// A body throws nothing. What is thrown where no rank runs is thrown here, once all ranks have
+    /// Runs body(rank) for all ranks, each on its own stack. Returns when all have returned. A body
+    /// must not throw. An exception thrown while no rank runs is rethrown here, once all ranks have
     /// unwound as if they were killed.
     template <class Body>
     void run(Body body) {
@@ -100,10 +98,10 @@ public:
         if (stopped_by_) std::rethrow_exception(std::exchange(stopped_by_, nullptr));
     }
 
-    /// Whether what was thrown where no rank runs ends all ranks.
+    /// True if an exception thrown while no rank runs ends all ranks.
     bool is_stopped() const noexcept { return stopped_by_ != nullptr; }
 
-    /// Once all ranks have ended: lets happen what was told and has not happened.
+    /// Runs all pending happenings, once all ranks have ended.
     void settle();
 
 private:
@@ -132,18 +130,18 @@ private:
 
     fiber& first_of_those_left(fiber& otherwise);
 
-    /// Lets others have their turn until the rank's own comes.
+    /// Lets others run until the rank's own turn.
     void pass(int rank);
 
     bool is_anybody_to_go_on() const noexcept;
 
     void let_happen();
 
-    /// Lets happen what is before the next rank's turn, and chooses that rank.
+    /// Runs the happenings before the next rank's turn, and returns that rank.
     sleeper* next();
 
     std::vector<std::unique_ptr<sleeper>> sleepers_;
-    rank_queue turns_;  // when each sleeper goes on
+    rank_queue turns_;  // when each sleeper continues
     std::priority_queue<told, std::vector<told>, std::greater<told>> told_;
     time_point now_{};
     std::uint64_t count_told_ = 0;

@@ -53,7 +53,7 @@ SOTTO_DECL void virtual_time::freeze(int rank, time_point until) noexcept {
 SOTTO_DECL void virtual_time::kill(int rank) {
     sleeper& s = of(rank);
     s.is_killed = true;
-    s.is_deaf = s.woken = false;  // frozen, it may have been woken in vain
+    s.is_deaf = s.woken = false;  // a frozen rank may have been woken without effect
     s.frozen_until = {};
     wake(rank);
 }

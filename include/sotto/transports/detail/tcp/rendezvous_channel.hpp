@@ -28,21 +28,21 @@
 
 namespace sotto::detail::net {
 
-/// The connections between rank 0 and the other ranks from the greeting until the job begins. Both
-/// sides say four times a second that they live, and send each other words.
+/// Connections between rank 0 and the other ranks, from the greeting until the job begins. Both
+/// sides send a sign of life four times a second, and rendezvous messages.
 ///
-/// A thread of its own sends and receives signs of life: the thread that meets the other ranks may
-/// be busy with their handshakes for longer than a rank may be silent. Where the system has no
-/// thread left, the calls do what they can.
+/// A separate thread sends and receives signs of life. The thread that joins may be busy with
+/// handshakes for longer than a rank may be silent. If the system has no thread left, the calls do
+/// what they can.
 class rendezvous_channel {
 public:
-    /// What came from a rank: a word, a word with the table behind it, or the end.
+    /// Event of a rank: a message, a message with the table behind it, or the end.
     struct arrival {
         int peer = 0;
         wire::rendezvous_message said{};
         bytes table{};                        // behind saying::table
-        std::optional<std::string> why{};     // no word came: why the rank is lost
-        std::optional<fault> malformed_by{};  // because of what it sent
+        std::optional<std::string> why{};     // set if the rank is lost: the cause
+        std::optional<fault> malformed_by{};  // set if its data caused that
     };
 
     explicit rendezvous_channel(const tcp_options& options);
@@ -50,23 +50,24 @@ public:
     rendezvous_channel& operator=(const rendezvous_channel&) = delete;
     ~rendezvous_channel() { stop(); }
 
-    /// Both ends have greeted each other. `output`: what is still to be written.
+    /// Adds a connection on which both ends have greeted. `output`: bytes still to be written.
     void add(int peer, std::unique_ptr<tcp_socket> socket, byte_view output);
 
-    /// Ranks that are met.
+    /// Number of connected ranks.
     std::size_t size() const;
 
-    /// Says a word to all, and what follows it.
+    /// Sends a message to all ranks, and the bytes behind it.
     void say(const wire::rendezvous_message& what, byte_view behind = {});
 
-    /// The next thing that came.
+    /// Next event.
     std::optional<arrival> next();
 
-    /// A rank that is lost because it gives no sign of life, and why. One that is ready gives none.
+    /// First rank that is lost because it gives no sign of life, and the cause. A rank that is
+    /// ready gives none.
     std::optional<std::pair<int, std::string>> first_silent();
 
-    /// Lets all ranks begin; those to which that is written leave with their connection, which
-    /// carries frames from then on. Returns whether all have left.
+    /// Lets all ranks begin. Calls take(peer, socket) for each rank to which this is written: its
+    /// connection carries frames from then on. Returns true if all ranks are taken.
     template <class Take>
     bool release(Take&& take) {
         const std::lock_guard lock(mutex_);
@@ -85,17 +86,17 @@ public:
         return lines_.empty();
     }
 
-    /// The connection to a rank that let this one begin.
+    /// Connection to a rank that let this one begin.
     std::unique_ptr<tcp_socket> take(int peer);
 
-    /// All connections, to end them.
+    /// Removes all connections, to end them.
     std::vector<std::unique_ptr<tcp_socket>> take_all();
 
-    /// Adds what is to be waited for; returns how long at most. The thread may have been there
-    /// first, and in a crowd it is that alone which receives signs of life.
+    /// Adds descriptors to wait for, and returns the maximum time to wait. The thread may have read
+    /// the data first, and in a large job only the thread receives signs of life.
     duration add_waits(std::vector<pollfd>& waits) const;
 
-    /// Shows that this rank lives, where that is due, and receives what came.
+    /// Sends this rank's sign of life when due, and receives data.
     void tick();
 
 private:
@@ -103,9 +104,9 @@ private:
         std::unique_ptr<tcp_socket> socket{};
         bytes in{}, out{};
         liveness life{duration::zero()};
-        std::optional<wire::rendezvous_message> table_due{};  // whose table is to come
-        bool is_ready = false;                                // it said so
-        bool has_gone = false;  // "go" was said: what follows is the job's
+        std::optional<wire::rendezvous_message> table_due{};  // message whose table is to arrive
+        bool is_ready = false;                                // it reported this
+        bool has_gone = false;  // "go" was sent or received: later bytes are the job's
         bool has_ended = false;
     };
 
@@ -113,7 +114,7 @@ private:
 
     void start();
 
-    /// A child of fork() has no such thread, which may have held the mutex.
+    /// Stops the thread. A child of fork() has no such thread, which may have held the mutex.
     void stop() noexcept;
 
     void run() noexcept;
@@ -128,10 +129,11 @@ private:
 
     void receive();
 
-    /// Reads up to the end of what is due next, and no byte of what follows; whether that came.
+    /// Reads up to the end of the next message, and no byte beyond. Returns true if the message is
+    /// complete and more may arrive.
     bool read(int peer, line& from);
 
-    /// What came is whole. Returns whether more may come.
+    /// Processes a complete message. Returns true if more may arrive.
     bool take(int peer, line& from, bytes whole);
 
     void end(line& of, arrival last);
@@ -144,7 +146,7 @@ private:
     owned_by_process<std::condition_variable> stopped_;
     std::map<int, line> lines_;  // by rank
     std::deque<arrival> arrivals_;
-    waiting_time clock_;  // a halt of this process is no time
+    waiting_time clock_;  // excludes halts of this process
     time_point shown_{};
     bool shows_life_ = true;
     bool stopping_ = false;

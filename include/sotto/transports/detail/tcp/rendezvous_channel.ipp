@@ -16,7 +16,7 @@ SOTTO_DECL rendezvous_channel::rendezvous_channel(const tcp_options& options)
     : own_(static_cast<std::uint32_t>(options.rank)),
       table_bytes_(wire::rank_table_bytes(static_cast<std::size_t>(options.size))),
       is_crowded_(static_cast<std::size_t>(options.size) > tcp_socket::crowd),
-      // A rank may be busy with others before it has read that it is welcome.
+      // A rank may be busy with others before it reads that it is welcome.
       options_{options.heartbeat, options.dead_after, (std::max)(options.join, options.dead_after),
                "tcp"},
       clock_(now(), (options.dead_after / 2 + options.heartbeat) / 4) {}
@@ -43,7 +43,7 @@ SOTTO_DECL std::size_t rendezvous_channel::size() const {
 
 SOTTO_DECL void rendezvous_channel::say(const wire::rendezvous_message& what, byte_view behind) {
     const std::lock_guard lock(mutex_);
-    // Behind these words the receiver expects frames of the job.
+    // After this message the receiver expects frames of the job.
     if (what.what == wire::saying::ready) shows_life_ = false;
     for (auto& [peer, l] : lines_) {
         say(l, what);
@@ -109,7 +109,7 @@ SOTTO_DECL void rendezvous_channel::start() {
     if (runs || has_no_thread_) return;
     try {
         thread_ = start_thread("tcp: the thread for signs of life", [this] { run(); });
-    } catch (const error&) {  // the job needs one later, and says so
+    } catch (const error&) {  // the job needs a thread later, and reports it
         has_no_thread_ = true;
     }
 }
@@ -129,7 +129,7 @@ SOTTO_DECL void rendezvous_channel::run() noexcept {
     while (!stopping_) {
         try {
             show_life();
-        } catch (...) {  // no memory: others see the silence
+        } catch (...) {  // no memory: the others see the silence
         }
         stopped_->wait_until(lock, shown_ + options_.heartbeat);
     }
@@ -158,7 +158,7 @@ SOTTO_DECL void rendezvous_channel::flush(line& to) {
     while (!to.has_ended && !to.out.empty()) {
         const byte_view all = to.out;
         const moved sent = to.socket->write(std::span(&all, 1));
-        if (sent.bytes == 0) return;  // that it is closed is read, behind what came before
+        if (sent.bytes == 0) return;  // reading detects that it is closed, after earlier data
         to.out.erase(to.out.begin(), to.out.begin() + static_cast<std::ptrdiff_t>(sent.bytes));
     }
 }

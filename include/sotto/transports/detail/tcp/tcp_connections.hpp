@@ -11,30 +11,31 @@
 
 namespace sotto::detail::net {
 
-/// What digests of frames are of.
+/// Seeds of frame digests, by purpose of the connection.
 inline constexpr std::uint64_t control_seed = 1, data_seed = 2;
 
-/// Of the digests of what one process says to another.
+/// Seed of the digests of data from one process to another.
 std::uint64_t link_seed(int from, std::uint64_t from_incarnation, int to,
                         std::uint64_t to_incarnation, std::uint64_t purpose) noexcept;
 
-/// Connections between one rank and all others, and what tells this start of each from another.
+/// Connections of one rank to all others, and incarnations, which distinguish the starts of each
+/// rank.
 struct tcp_connections {
     std::vector<std::unique_ptr<tcp_socket>> control, data;  // by rank; none to itself
     std::vector<std::uint64_t> incarnations;
 
-    /// Ranks of which nothing was heard.
+    /// Ranks without any contact.
     std::vector<int> absent() const;
 
-    /// A rank to which a connection of rank `own` is missing, but for those to or from rank 0 that
-    /// wait for its word; none if all are there.
+    /// A rank to which a connection of rank `own` is missing; none if all are there. Control
+    /// connections to or from rank 0 do not count: they wait for its message.
     std::optional<int> lacking(int own) const noexcept;
 
-    /// Of the digests from one rank to another.
+    /// Seed of the digests from one rank to another.
     std::uint64_t seed(int from, int to, std::uint64_t purpose) const noexcept;
 };
 
-/// Ranks as `1, 2, 3`; of many the first 8 and how many more there are.
+/// Ranks as `1, 2, 3`; of many, the first 8 and the number of others.
 std::string listed(std::span<const int> ranks);
 
 }  // namespace sotto::detail::net

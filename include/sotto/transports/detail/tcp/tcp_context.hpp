@@ -8,17 +8,17 @@
 
 namespace sotto::detail::net {
 
-/// Asio's epoll, event and timer.
+/// Descriptors of Asio's epoll, event and timer.
 inline constexpr std::int64_t descriptors_of_context = 3;
 
-/// Descriptors that a rank opens, at most at once: the context's, two connections to each other
-/// rank; besides a port, a spare one and one to look up users while ranks gather, and two events
-/// while the job runs. In an elastic job ranks always gather, and rank 0 meets each other rank by
-/// one connection more.
+/// Maximum number of descriptors that a rank has open at once: the context's, and two connections
+/// to each other rank. While ranks gather, it also has a port, a spare descriptor and one to look
+/// up users. While the job runs, it also has two events. In an elastic job ranks always gather, and
+/// rank 0 has one more connection to each other rank.
 std::int64_t descriptors_needed(const tcp_options& options) noexcept;
 
-/// An error for a rank that cannot open the descriptors that it needs; empty if it can. `opened`:
-/// how many of them it has opened.
+/// Error text for a rank that cannot open the descriptors that it needs; empty if it can. `opened`:
+/// number of them that are open already.
 std::string descriptor_shortage(const tcp_options& options, std::int64_t opened);
 
 /// Opens the context of a rank's sockets.

@@ -32,13 +32,13 @@ SOTTO_DECL std::string descriptor_shortage(const tcp_options& options, std::int6
 }
 
 SOTTO_DECL tcp_context open_context(const tcp_options& options) {
-    open_standard_streams();  // Asio opens files of its own, and so do resolvers of names
+    open_standard_streams();  // Asio and name resolvers open their own files
     const std::string shortage = descriptor_shortage(options, 0);
     if (free_descriptors(descriptors_of_context) < descriptors_of_context)
         throw io_failure(shortage);
     try {
         auto context = std::make_shared<asio::io_context>();
-        asio::ip::tcp::socket first(*context);  // opens what Asio waits by
+        asio::ip::tcp::socket first(*context);  // opens Asio's descriptors
         return context;
     } catch (const boost::system::system_error& e) {
         throw io_failure("tcp: rank " + std::to_string(options.rank) +

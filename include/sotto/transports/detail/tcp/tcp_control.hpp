@@ -28,7 +28,7 @@
 
 namespace sotto::detail::net {
 
-/// A thread sleeps on it by poll(2), and another one wakes it.
+/// An event by which one thread wakes another from poll(2).
 class wake_up {
 public:
     wake_up();
@@ -43,51 +43,51 @@ private:
     descriptor event_;
 };
 
-/// How a rank's data were altered, on the way between it and rank `own`.
+/// Cause of failure: a rank's data were altered on the way to rank `own`.
 std::string altered(const std::string& why, int own);
 
-/// A thread that does nothing but say that this rank lives, hear who else does, and pass on votes:
-/// however long the rank computes, and however full the other connections are.
+/// A thread that sends this rank's signs of life, receives those of others, and passes on votes. It
+/// does only this, so it works while the rank computes and while the other connections are full.
 class tcp_control {
 public:
-    /// While ranks may come and go: one of them went, or is there and brings its connection for
-    /// messages.
+    /// Change while ranks may leave and return: a rank failed or left, or it joined and brings its
+    /// connection for messages.
     struct change {
-        membership::failure what;  // not of one that is there
+        membership::failure what;  // unset for a rank that joined
         std::uint64_t incarnation = 0;
         std::unique_ptr<tcp_socket> data{};
         bool is_here() const noexcept { return data != nullptr; }
     };
 
-    /// `to_user` is rung when there is something new for a rank that waits. `gathering`: by which
-    /// ranks come while others work; none where they do not.
+    /// `to_user` is rung when there is news for a rank that waits. `gathering` admits ranks while
+    /// others work; null if no rank may join.
     tcp_control(membership state, std::vector<std::unique_ptr<tcp_socket>> sockets,
                 wake_up& to_user, std::unique_ptr<tcp_rendezvous> gathering = nullptr);
     ~tcp_control() { stop(); }
 
     bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
-    /// Grows with everything new.
+    /// Grows with every change.
     std::uint64_t news() const noexcept { return news_.load(std::memory_order_acquire); }
 
-    /// Whom this rank waits for; see membership::wait_for.
+    /// Sets the rank that this rank waits for; see membership::wait_for.
     void wait_for(int rank) noexcept { waits_for_.store(rank, std::memory_order_relaxed); }
 
-    /// The descriptor of a rank's connection for messages, whose bytes are signs of life as well;
-    /// none before it is closed.
+    /// Sets the descriptor of a rank's connection for messages, whose bytes are signs of life as
+    /// well. Set none before the connection is closed.
     void carries_messages(int rank, std::optional<int> handle) noexcept;
 
-    /// Hears what has come, without waiting until the thread wakes up for it.
+    /// Processes data that arrived, without waiting for the thread.
     void listen();
 
-    /// In a crowd: adds the connection of the first member whose vote is missing. A rank that waits
-    /// for votes needs all of them, so it reads the others once this one has come. If each vote
-    /// woke it, most of the crowd would. Without a crowd the thread wakes it.
+    /// In a large job: adds the connection of the first member whose vote is missing. A rank that
+    /// waits for votes needs all of them, so it reads the others once this one has arrived. If each
+    /// vote woke it, it would wake for most of them. In a small job the thread wakes it.
     void add_waits_for(const membership::ballot& among, std::vector<pollfd>& waits);
 
-    /// Says what the thread has noted, which itself never waits for an output.
+    /// Prints what the thread has noted. The thread itself never waits for an output.
     void say_noted();
 
-    /// Calls with the membership while nobody else has it, and sends what it then has to say.
+    /// Calls visit(membership) with exclusive access, then sends the frames that it queued.
     template <class Visitor>
     auto with(Visitor&& visit) {
         const std::lock_guard lock(mutex_);
@@ -101,32 +101,33 @@ public:
         }
     }
 
-    /// From now on this rank shows that it lives. Until then the membership is used by one thread.
-    ///   errors  io_failure: there is no thread for it, which the others are told
+    /// Starts the thread: from now on this rank gives signs of life. Until then one thread uses the
+    /// membership.
+    ///   errors  io_failure: no thread is left, which is reported to the others
     void start();
 
-    /// The next change, in order.
+    /// Next change, in order.
     std::optional<change> next_change();
 
-    /// From now on nobody comes to this rank, and it looks for nobody: it takes no part any more.
+    /// From now on no rank can join at this one, and it looks for none: it takes no part any more.
     void gather_no_more() noexcept;
 
-    /// Says good-bye and ends the thread; what was said still arrives. A child of fork() has no
-    /// such thread: there nothing is sent, and nothing waited for.
+    /// Sends that this rank leaves, and ends the thread; frames sent before still arrive. A child
+    /// of fork() has no such thread: it sends nothing and waits for nothing.
     void stop() noexcept;
 
 private:
-    // For what was said to be heard by a peer that lives; one that does not is not waited for.
+    // Time for a live peer to receive the last frames. A dead peer is not waited for.
     static constexpr duration last_words = std::chrono::milliseconds(500);
-    // Times dead_after: a system waits twice as long before each attempt to send again, so that a
-    // link that was down for a moment may be found only then.
+    // Multiple of dead_after. A system doubles the time before each attempt to send again, so it
+    // may detect only then that a link works again.
     static constexpr int stalled_after = 3;
 
     void serve() noexcept;
 
     void serve_until_stopped();
 
-    /// Whoever has come is a rank of the job from now on.
+    /// Makes ranks that have joined members of the job.
     void gather();
 
     void hear_of_gone();
@@ -135,18 +136,19 @@ private:
 
     void read_all();
 
-    /// Of those only that the last wait has found: among many ranks something comes all the time.
+    /// Reads only connections that the last wait reported: in a large job data arrives all the
+    /// time.
     void read_ready();
 
-    /// Other signs of life of ranks whose frames are overdue: they may wait in a queue behind
-    /// messages, or for a lost packet to be sent again.
+    /// Looks for other signs of life of ranks whose frames are overdue. Frames may wait in a queue
+    /// behind messages, or for a lost packet to be sent again.
     void look_at_silent(time_point now);
 
-    /// Messages of this rank that do not arrive at one that gives signs of life: each connection
-    /// may be cut alone, as by packets that are too large for a link on the way.
+    /// Looks for messages of this rank that do not arrive at a rank that gives signs of life. Each
+    /// connection may be cut alone, for example if packets are too large for a link.
     void look_for_stalls(time_point now);
 
-    /// Notes once, and again where it grows, that more silence than dead_after is accepted.
+    /// Notes that more silence than dead_after is accepted: once, and again if it grows.
     void note_delay(int peer);
 
     bool is_crowded() const noexcept { return sockets_.size() > tcp_socket::crowd; }
@@ -166,14 +168,14 @@ private:
     wake_up* to_user_;
     std::unique_ptr<tcp_rendezvous> gathering_;
     std::vector<std::optional<int>> data_;  // descriptors of the connections for messages, by rank
-    std::vector<send_progress> sent_;       // by these
+    std::vector<send_progress> sent_;       // progress on these, by rank
     duration noted_limit_{};
     std::string noted_;
     std::deque<change> changes_;
     std::vector<pollfd> waits_;
-    std::vector<std::size_t> waiting_ranks_;  // whose they are, but for the first
+    std::vector<std::size_t> waiting_ranks_;  // their ranks, without the first
     bool has_more_ = false;                   // some socket may have more than was read
-    bool gathers_more_ = false;               // there is more to do for ranks that come
+    bool gathers_more_ = false;               // there is more to do for ranks that join
     std::uint64_t seen_ = 0;
     std::array<std::byte, 16384> room_;
     std::atomic<int> waits_for_ = waits_for_no_rank;

@@ -129,7 +129,8 @@ SOTTO_DECL void tcp_control::serve() noexcept {
         serve_until_stopped();
         say_good_bye();
     } catch (...) {
-        // Without memory this rank cannot take part; that its connections end tells the others.
+        // Without memory this rank cannot take part. The end of its connections notifies the
+        // others.
         const std::lock_guard lock(mutex_);
         for (auto& socket : sockets_) socket.reset();
         failed_.store(true, std::memory_order_release);
@@ -141,7 +142,7 @@ SOTTO_DECL void tcp_control::serve() noexcept {
 SOTTO_DECL void tcp_control::serve_until_stopped() {
     {
         const std::lock_guard lock(mutex_);
-        has_more_ = true;  // what came with the handshake
+        has_more_ = true;  // data that arrived with the handshake
     }
     while (!stopping_.load()) {
         time_point until;
@@ -155,7 +156,7 @@ SOTTO_DECL void tcp_control::serve_until_stopped() {
                 look_for_stalls(now);
             }
             state_.tick(now);
-            // Whoever came to a rank that failed would take it for the process after it.
+            // A rank that joined at a failed rank would take it for its next process.
             if (!gathers_.load() || state_.first_failure()) gathering_.reset();
             if (gathering_) gather();
             after_change();
@@ -182,7 +183,7 @@ SOTTO_DECL void tcp_control::serve_until_stopped() {
 
 SOTTO_DECL void tcp_control::gather() {
     hear_of_gone();
-    // Signs of life do not wait for handshakes with many that come, or with strangers.
+    // Handshakes with many ranks, or with strangers, must not delay signs of life.
     gathers_more_ =
         !gathering_->advance(std::chrono::steady_clock::now() + state_.options().heartbeat / 4);
     while (auto come = gathering_->next_arrival()) {
@@ -202,7 +203,7 @@ SOTTO_DECL void tcp_control::gather() {
 SOTTO_DECL void tcp_control::hear_of_gone() {
     while (auto went = state_.next_gone()) {
         const bool left = went->code == errc{};
-        // That it is closed tells a rank that lives nevertheless.
+        // A closed connection notifies a dropped rank that is still alive.
         sockets_[static_cast<std::size_t>(went->rank)].reset();
         if (gathering_) gathering_->gone(went->rank, left);
         changes_.push_back({std::move(*went)});
@@ -219,7 +220,7 @@ SOTTO_DECL void tcp_control::say_good_bye() {
         for (std::size_t rank = 0; rank < sockets_.size(); ++rank)
             if (sockets_[rank] && has_output(rank)) all = false;
         if (all || limit.passed(std::chrono::steady_clock::now())) return;
-        read_all();  // who has ended its side wants nothing more
+        read_all();  // a rank that has ended its side needs nothing more
         wait_for_any({}, std::chrono::milliseconds(1));
     }
 }
@@ -305,7 +306,7 @@ SOTTO_DECL void tcp_control::read(std::size_t rank, time_point now) {
             return;
         }
     }
-    has_more_ = true;  // a secure session may hold what poll(2) does not see
+    has_more_ = true;  // a secure session may hold data that poll(2) does not see
 }
 
 SOTTO_DECL void tcp_control::flush() noexcept {
@@ -315,7 +316,7 @@ SOTTO_DECL void tcp_control::flush() noexcept {
         while (!stream.output().empty()) {
             const byte_view all = stream.output();
             const moved sent = sockets_[rank]->write(std::span(&all, 1));
-            if (sent.bytes == 0) break;  // that it is closed is read, with what came before
+            if (sent.bytes == 0) break;  // reading detects that it is closed, with earlier data
             stream.written(sent.bytes);
         }
     }

@@ -108,7 +108,7 @@ SOTTO_DECL bool tcp_handshake::advance(time_point enough) {
             place_ = 0;
         }
         follow_leader(*o);
-        // A step may add connections at the end of the list, but takes none away.
+        // A step may add connections at the end of the list, but removes none.
         bool goes_on = false;
         try {
             goes_on = step(*o);
@@ -126,13 +126,13 @@ SOTTO_DECL bool tcp_handshake::advance(time_point enough) {
 SOTTO_DECL void tcp_handshake::say(tcp_opening& o, wire::rendezvous_message what) {
     what.rank = static_cast<std::uint32_t>(options_.rank);
     o.say(wire::written_rendezvous_message(what));
-    (void)o.flush();  // what fails now is read by the next step
+    (void)o.flush();  // the next step detects a failure
 }
 
 SOTTO_DECL void tcp_handshake::note_ended(const tcp_opening& o, const std::string& how) {
     const std::string advice = why_not_greeted(options_), why = how + advice;
     tries_.ended(why);
-    // Attempts may end in several ways for one reason.
+    // Attempts may end in several ways for one cause.
     warn_once(advice, "rank 0 at " + described(o.place()) + " did not greet: " + why +
                           "; this rank tries on until tcp_options::join is over");
 }
@@ -179,11 +179,11 @@ SOTTO_DECL bool tcp_handshake::step(tcp_opening& o) {
     }
     const bool is_late = (o.is_stranger() || o.closes) && o.limit.passed(now());
     if (o.closes) return !o.flush() && o.has_output() && !is_late;
-    // What was said before a connection ended is heard before its end is.
+    // Process what arrived before a connection ended, then its end.
     std::optional<std::string> ended;
     while (const auto whole = o.read(o.due(index(options_.size)), ended)) {
         if (!take(o, *whole)) return false;
-        if (!o.socket()) return true;  // it begins anew
+        if (!o.socket()) return true;  // it starts again
     }
     if (o.at == stage::hello_due && !o.may_become_hello()) {
         note_no_hello(o, o.input());
@@ -207,7 +207,7 @@ SOTTO_DECL void tcp_handshake::say_hello(tcp_opening& o) {
         o.socket()->secure(
             options_.security->connect(o.socket()->handle(), options_.job, options_.rank, o.peer));
     const auto here = o.socket()->local_address();
-    // Rank 0 may be reached by another way than the last time that this rank found somebody.
+    // This rank may reach rank 0 by another address than the last time.
     if (meets(o) && listener_.is_open() && options_.bind.empty() && options_.listener < 0 &&
         listener_.place().address() != here)
         listener_.close();
@@ -244,7 +244,7 @@ SOTTO_DECL bool tcp_handshake::take(tcp_opening& o, const bytes& whole) {
     if (o.at != stage::welcome_due) return heard(o, whole);
     const result<wire::rendezvous_message> said = wire::read_rendezvous_message(whole.data());
     if (!said) throw malformed("tcp: a word of " + described(o.place()), said.why());
-    // A rank that refuses this one ends its side at once, so that it may be gone.
+    // A rank that refuses this one ends its side at once, so it may be gone.
     if (must_be_of_one_user(options_) && !is_of_this_user(o) && said->what != saying::refused)
         return lost(o, "it ended");
     return answered(o, *said);
@@ -320,7 +320,7 @@ SOTTO_DECL bool tcp_handshake::be_met(tcp_opening& o, const wire::hello& said) {
     o.say(wire::written_rendezvous_message(answer));
     if (answer.why != wire::refusal::none) {
         const std::string why = reason(answer, peer, options_.job);
-        // Else those who wait for that rank would not know why until they give up.
+        // Otherwise ranks that wait for that rank would not know the cause until their limit.
         if (answer.why == wire::refusal::agreed) warn_once(why, "turned away: " + why);
         turned_away(why);
         if (is_of_configuration(answer.why) && peer < options_.size) misconfigured_.insert(peer);

@@ -105,7 +105,7 @@ SOTTO_DECL bool tcp_join::answered(tcp_opening& o, const wire::rendezvous_messag
             tell({.what = saying::lacks, .ours = static_cast<std::uint64_t>(options_.rank)});
             require_descriptors();
         }
-        // From here on rank 0 says how it goes; it waits for others, and then for connections.
+        // From here on rank 0 reports failures. It waits for other ranks, and then for connections.
         deadline_ = deadline(now(), 3 * options_.join + options_.dead_after);
         return false;
     }
@@ -137,7 +137,7 @@ SOTTO_DECL std::unique_ptr<tcp_socket>& tcp_join::place_of(const tcp_opening& o)
 
 SOTTO_DECL void tcp_join::hear(const rendezvous_channel::arrival& came) {
     if (came.why) {
-        if (releases_) return;  // it has all it needs: how it ended is the job's to find out
+        if (releases_) return;  // it has all that it needs: the job detects how it ended
         if (came.malformed_by && options_.rank != 0)
             throw malformed("tcp: a word of " + described(meeting_), *came.malformed_by);
         lose(came.peer, *came.why);
@@ -180,12 +180,13 @@ SOTTO_DECL void tcp_join::lead() {
         if (met_.size() < places_.size() - 1) return;
         met_.say({.what = saying::table}, wire::written_rank_table(places_));
         all_met_ = true;
-        // Longer than the others try to connect, so that they say to whom they could not.
+        // Longer than the others try to connect, so that they report the ranks that they could not
+        // reach.
         deadline_ = deadline(now(), 2 * options_.join);
     }
     const bool all_ready = std::find(ready_.begin(), ready_.end(), false) == ready_.end();
     if (!all_ready || made_.lacking(options_.rank)) return;
-    // From here on the ranks that listen to a lost rank find it, as in the job.
+    // From here on the ranks connected to a lost rank detect it, as in the job.
     releases_ = true;
     released_ = met_.release([&](int peer, std::unique_ptr<tcp_socket> socket) {
         made_.control[index(peer)] = std::move(socket);
@@ -201,7 +202,7 @@ SOTTO_DECL void tcp_join::follow() {
     if (lacks) word.ours = static_cast<std::uint64_t>(*lacks);
     met_.say(word);
     said_ready_ = !lacks;
-    if (lacks) connects_.emplace(now(), options_.join);  // rank 0 has the word until then
+    if (lacks) connects_.emplace(now(), options_.join);  // rank 0 has the message until then
 }
 
 SOTTO_DECL void tcp_join::lose(int rank, const std::string& how) {

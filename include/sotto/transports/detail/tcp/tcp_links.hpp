@@ -20,7 +20,7 @@
 
 namespace sotto::detail::net {
 
-/// A rank's connections for messages: moves bytes between them and a message_exchange, when it is
+/// Connections of a rank for messages. Moves bytes between them and a message_exchange, when it is
 /// called.
 class tcp_links {
 public:
@@ -30,14 +30,14 @@ public:
     bool is_open(int peer) const noexcept { return at(peer) != nullptr; }
     bool any_open() const noexcept;
 
-    /// Whether there is a connection to every other rank.
+    /// True if there is a connection to every other rank.
     bool all_open() const noexcept;
 
-    /// Another process is this rank now.
+    /// Sets the connection to a new process of this rank.
     void open(int peer, std::unique_ptr<tcp_socket> socket);
     void forget(int peer) noexcept;
     void close() noexcept;
-    /// What was sent arrives, as long as its receivers live.
+    /// Closes the connections once all sent data has arrived, while `lives` returns true.
     template <class Lives>
     void close_when_heard(duration most, Lives&& lives) {
         take_from_control();
@@ -46,16 +46,16 @@ public:
 
     // Moving bytes
 
-    /// Every transfer is a chance to move bytes, but asking the system each time would cost more
-    /// than it moves.
+    /// Moves bytes, but not on every call. Every transfer is a chance to move bytes, but a system
+    /// call each time would cost more than it moves.
     void move_now_and_then();
 
-    /// Asks the system for what is waited for, and gives it what it had no room for. `keeps`: also
-    /// messages of so many bytes that no receive waits for; `from_all`: also of ranks from which
-    /// nothing is waited for, and all of it.
+    /// Reads expected data from the system and writes queued data to it. `keeps`: also reads
+    /// messages up to this size that have no receive. `from_all`: also reads from ranks from which
+    /// nothing is expected, and all of their data.
     void move(std::int64_t keeps, bool from_all = false);
 
-    /// The same; short messages that no receive waits for are taken only if there is nothing else.
+    /// The same. Short messages without a receive are read only if there is nothing else to do.
     template <class Done>
     bool move_until(Done&& done, std::int64_t keeps = short_max) {
         move(0);
@@ -65,28 +65,28 @@ public:
         return done();
     }
 
-    /// Whether some link stands before a message that no receive waits for.
+    /// True if a link has halted before a message without a receive.
     bool halted() const noexcept { return halted_; }
 
     void write(int peer);
     void write_to_all();
 
     void read(int peer, std::int64_t keeps = keeps_all);
-    /// All that came, until there is nothing more.
+    /// Reads everything that arrived.
     void read_all();
 
-    /// Until something comes, something that was full is not, `woken` rings, or one of `others` is
-    /// ready; or for so long.
+    /// Blocks until data arrives, a full connection has room, `woken` rings, or one of `others` is
+    /// ready; or for at most `most`.
     void sleep(duration most, wake_up& woken, std::span<const pollfd> others = {});
 
-    /// Of a rank whose connection here has ended, though it has not failed yet: what that means,
-    /// once word of more would have come.
+    /// For a rank whose connection here has ended, though it has not failed yet: the cause, once
+    /// there was time for a better one to arrive.
     std::optional<std::string> why_lost(int peer);
 
 private:
-    static constexpr std::int64_t short_max = 16384;  // copied while nothing else is to do
+    static constexpr std::int64_t short_max = 16384;  // copied only if there is nothing else to do
     static constexpr duration full_max = std::chrono::milliseconds(10);
-    // For word of a rank whose connection for messages ended.
+    // Time for the cause to arrive from a rank whose connection for messages ended.
     static constexpr duration grace = std::chrono::milliseconds(500);
 
     static time_point now() noexcept { return std::chrono::steady_clock::now(); }
@@ -95,26 +95,26 @@ private:
     const std::unique_ptr<tcp_socket>& at(int peer) const noexcept;
 
     void use(int peer);
-    /// Before they are closed, whose descriptors may then be others'.
+    /// Call it before they are closed: their descriptors may then be reused.
     void take_from_control() noexcept;
 
-    /// Whether what a rank sent could be used.
+    /// Returns true unless a rank sent invalid data.
     bool take(int peer, const std::optional<fault>& why);
 
-    /// The connection is of no more use. Why, the control connection knows better, except that
-    /// bytes were altered on this one.
+    /// Removes a connection that cannot be used any more. The control connection knows the cause
+    /// better, unless bytes were altered on this one.
     void lose(int peer, const moved& end);
 
     message_exchange* exchange_;
     tcp_control* control_;
     std::vector<std::unique_ptr<tcp_socket>> sockets_;  // by rank
     time_point moved_at_{}, full_at_{};
-    deadline cause_due_{{}, {}};  // from the rank whose connection ended last
+    deadline cause_due_{{}, {}};  // for the cause from the rank whose connection ended last
     bool halted_ = false;
-    bool full_ = false;                // some connection took not all there was to write
+    bool full_ = false;                // some connection did not accept all queued data
     std::map<int, std::string> lost_;  // by rank: how its connection ended
     std::vector<pollfd> waits_;
-    std::vector<int> waiting_ranks_;  // whose they are
+    std::vector<int> waiting_ranks_;  // their ranks
 };
 
 }  // namespace sotto::detail::net

@@ -52,7 +52,7 @@ SOTTO_DECL void tcp_links::close() noexcept {
 SOTTO_DECL void tcp_links::move_now_and_then() {
     const time_point present = now();
     if (present - moved_at_ < std::chrono::microseconds(2)) return;
-    // Who only ever polls must not wait for one that takes no more because this rank takes
+    // A rank that only polls must not wait for a peer that accepts no more because this rank reads
     // nothing from it.
     move(0, full_ && present - full_at_ > full_max);
     moved_at_ = present;
@@ -76,7 +76,7 @@ SOTTO_DECL void tcp_links::write(int peer) {
     framed_connection& link = *exchange_->link_to(peer);
     while (at(peer) && link.has_output()) {
         const moved sent = at(peer)->write(link.output());
-        if (sent.bytes == 0) return;  // that it is closed is read, after what came before
+        if (sent.bytes == 0) return;  // reading detects that it is closed, after earlier data
         link.written(sent.bytes);
     }
 }

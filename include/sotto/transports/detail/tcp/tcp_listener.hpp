@@ -15,8 +15,8 @@
 
 namespace sotto::detail::net {
 
-/// The port that others connect to. It goes on whatever strangers do: where no descriptor is left,
-/// it turns the next away by one that it had kept for that, and rests.
+/// The port that others connect to. Strangers cannot stop it: if no descriptor is left, it closes
+/// the next connection by a spare descriptor, and rests.
 class tcp_listener {
 public:
     explicit tcp_listener(tcp_context context)
@@ -24,6 +24,7 @@ public:
     tcp_listener(const tcp_listener&) = delete;
     tcp_listener& operator=(const tcp_listener&) = delete;
 
+    /// Starts to listen.
     ///   errors  io_failure: the system refuses
     void open(int rank, const asio::ip::tcp::endpoint& at);
 
@@ -36,14 +37,14 @@ public:
 
     asio::ip::tcp::endpoint place() const;
 
-    /// On stderr, if not only this machine can connect. For jobs without a secret.
+    /// Warns on stderr if other machines can connect. For jobs without a secret.
     void warn_of_strangers() const;
 
-    /// What to wait for by poll(2); nothing while it rests.
+    /// Descriptor for poll(2); nothing while it rests.
     std::optional<pollfd> waits();
     bool resting() const noexcept { return std::chrono::steady_clock::now() < rests_until_; }
 
-    /// Calls take(socket, address) with some of those who have connected.
+    /// Calls take(socket, address) for some of the new connections.
     template <class Taker>
     void accept(Taker&& take) {
         if (!is_open() || resting()) return;
@@ -65,20 +66,20 @@ public:
                 return rest();
             else if (why == asio::error::would_block || why == asio::error::try_again)
                 return;
-            // Else of this connection alone, which is over.
+            // Other errors concern only this connection, which is over.
         }
     }
 
 private:
-    // Room for strangers, so that a rank behind many of them is not kept waiting by its system,
-    // which tries again after a second, and then less and less often.
+    // Room for strangers, so that the system does not delay a rank behind many of them. A delayed
+    // rank is tried again after a second, and then less and less often.
     static constexpr int waiting_max = 1024;
 
     static descriptor open_spare() noexcept { return open_file("/dev/null", O_RDONLY); }
 
     static boost::system::error_code system_code() noexcept;
 
-    /// Of the system's, that may pass.
+    /// True for a shortage in the system that may pass.
     static bool is_shortage(const boost::system::error_code& why) noexcept;
 
     boost::system::error_code take(descriptor opened, const asio::ip::tcp& protocol);

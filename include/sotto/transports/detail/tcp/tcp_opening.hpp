@@ -17,74 +17,75 @@
 
 namespace sotto::detail::net {
 
-/// Whether bytes may be the start of a hello.
+/// True if bytes may be the start of a hello.
 bool is_start_of_hello(byte_view first) noexcept;
 
-/// Whether bytes are the start of a handshake of TLS: a record of type 22 and of version 3.
+/// True if bytes are the start of a TLS handshake: a record of type 22 and of version 3.
 bool is_start_of_tls(byte_view first) noexcept;
 
-/// A connection on its way to being one: each side says a few things of known length, and reads no
-/// byte of what comes after them.
+/// A connection during its handshake. Each side sends a few messages of known length, and reads no
+/// byte beyond them.
 class tcp_opening {
 public:
     enum class stage : std::uint8_t {
         resting,      // ours, before the next attempt
         connecting,   // ours
-        knock_due,    // somebody's: the first bytes, where connections are kept secret
-        hello_due,    // somebody's
+        knock_due,    // a stranger's: the first bytes, if connections are kept secret
+        hello_due,    // a stranger's
         welcome_due,  // ours
-        table_due,    // ours, to rank 0, which has said that it comes
-        parked,       // between rank 0 and another: words go to and fro
-        done,         // somebody has taken the socket over
+        table_due,    // ours, to rank 0, which has announced the table
+        parked,       // between rank 0 and another rank, which exchange messages
+        done,         // its socket is taken over
     };
 
-    /// To another rank.
+    /// Opening to another rank.
     static tcp_opening to(const asio::ip::tcp::endpoint& place, int peer,
                           wire::connection_purpose purpose);
 
-    /// From whoever it is.
+    /// Opening from a stranger.
     static tcp_opening from(std::unique_ptr<tcp_socket> socket, std::string address, stage first,
                             const deadline& limit);
 
     stage at = stage::resting;
     int peer = -1;
     wire::connection_purpose purpose = wire::connection_purpose::data;
-    std::string address{};  // whose it is, of a stranger
-    time_point until{};     // of resting
-    deadline limit{};       // of connecting, knock_due, hello_due, and of what closes
-    bool closes = false;    // once all is said
+    std::string address{};  // address of a stranger
+    time_point until{};     // end of resting
+    deadline limit{};       // limit of connecting, knock_due, hello_due and closing
+    bool closes = false;    // it ends once all is sent
 
     const asio::ip::tcp::endpoint& place() const noexcept { return place_; }
-    /// Looks for the rank elsewhere, from the next attempt on.
+    /// Uses another place, from the next attempt on.
     void look_at(const asio::ip::tcp::endpoint& place) noexcept { place_ = place; }
     tcp_socket* socket() const noexcept { return socket_.get(); }
-    /// Why the system gave none for the last attempt; empty if it did.
+    /// Why the system gave no socket for the last attempt; empty if it did.
     const std::string& no_socket() const noexcept { return no_socket_; }
     bool has_output() const noexcept { return !out_.empty(); }
     byte_view output() const noexcept { return out_; }
     bool is_stranger() const noexcept { return at == stage::knock_due || at == stage::hello_due; }
 
-    /// Bytes of what is to come next, in a job of so many ranks.
+    /// Size of the next message, in a job of this many ranks.
     std::size_t due(std::size_t ranks) const noexcept;
 
     std::unique_ptr<tcp_socket> taken_over() noexcept;
 
-    /// Starts an attempt; where no descriptor is free, the next one is in 100 ms.
+    /// Starts an attempt. If no descriptor is free, the next attempt is in 100 ms.
     void connect(const tcp_context& context, time_point now, duration most);
 
     void rest(time_point till) noexcept;
 
     void say(byte_view what) { out_.insert(out_.end(), what.begin(), what.end()); }
 
-    /// Sends what was said, as far as it goes; how it failed, if it did.
+    /// Sends as much of the queued data as possible. Returns how it failed, if it did.
     std::optional<std::string> flush();
 
-    /// Reads up to `due` bytes; all of them once they are there. `lost`: how the connection ended.
+    /// Reads up to `due` bytes, and returns all of them once they are there. `lost`: how the
+    /// connection ended.
     std::optional<bytes> read(std::size_t due, std::optional<std::string>& lost);
 
-    /// Whether what was read so far may be the start of a hello.
+    /// True if the bytes read so far may be the start of a hello.
     bool may_become_hello() const noexcept { return is_start_of_hello(in_); }
-    /// What was read so far of what is due.
+    /// Bytes read so far of the next message.
     byte_view input() const noexcept { return in_; }
 
 private:
@@ -99,19 +100,19 @@ private:
 
 std::string described(const asio::ip::tcp::endpoint& place);
 
-/// That a rank could not be reached is not its fault where this process had no socket left.
+/// Throws if a rank could not be reached because this process had no socket left.
 ///   errors  io_failure: it had none
 void require_sockets(const std::list<tcp_opening>& openings, std::optional<int> peer,
                      const tcp_options& options);
 
-/// Those who came and never said who they are.
+/// Connections that never identified their rank.
 class seen_strangers {
 public:
     void add(const std::string& address);
-    /// Why one of them was turned away.
+    /// Notes why a connection was turned away.
     void note(const std::string& why) { why_ = why; }
 
-    /// Empty if there were none.
+    /// Error text; empty if there were none.
     std::string described(const tcp_options& options) const;
 
 private:
@@ -119,7 +120,7 @@ private:
     std::string last_, why_;
 };
 
-/// What it may mean that rank 0 ends a connection, or says nothing, before it has greeted.
+/// Possible causes if rank 0 ends a connection, or sends nothing, before it greets.
 std::string why_not_greeted(const tcp_options& options);
 
 /// How the attempts to be greeted failed.
@@ -129,14 +130,14 @@ public:
     void ended(std::string how) { answered_ = std::move(how); }
     void not_greeted(std::string how);
 
-    /// Empty if there were none. What somebody answered tells more.
+    /// Error text; empty if there were none. An attempt that was answered is preferred.
     std::string described() const;
 
 private:
     std::string last_, answered_;
 };
 
-/// Strangers may hold only so many connections, and one address not all of them: the oldest goes.
+/// Limits the connections that strangers may hold, in all and from one address: removes the oldest.
 void make_room_for_stranger(std::list<tcp_opening>& openings, const std::string& address,
                             int world);
 

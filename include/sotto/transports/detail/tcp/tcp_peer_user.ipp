@@ -70,7 +70,7 @@ SOTTO_DECL std::optional<socket_record> find_in_tables(const asio::ip::tcp::endp
         return find_in_table(read_text(path, ignored), end_in_table(own, wide),
                              end_in_table(peer, wide));
     };
-    // A connection of IPv4 may be one of a socket of IPv6.
+    // An IPv4 connection may belong to an IPv6 socket.
     if (unmapped(own.address()).is_v4())
         if (const auto found = find_in("/proc/net/tcp", false)) return found;
     return find_in("/proc/net/tcp6", true);
@@ -157,7 +157,7 @@ SOTTO_DECL peer_users::answer peer_users::find(const tcp_socket& connection) {
 SOTTO_DECL peer_users::answer peer_users::find(const asio::ip::tcp::endpoint& own,
                                                const asio::ip::tcp::endpoint& peer) {
     const ::uid_t self = ::geteuid();
-    // The tables are no snapshot: while connections come and go they may lack one.
+    // The tables are no snapshot: they may lack a connection while others open and close.
     for (int tries = 0; tries < 3; ++tries) {
         const auto found = look_up(peer, own);
         if (!found || !found->is_in_use()) continue;

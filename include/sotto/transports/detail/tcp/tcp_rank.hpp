@@ -33,7 +33,7 @@
 
 namespace sotto::detail::net {
 
-/// What a `tcp` does, once its rank has met the others. See tcp.
+/// Implementation of `tcp`, once its rank has met the others. See tcp.
 class tcp_rank {
 public:
     using ballot = membership::ballot;
@@ -86,7 +86,7 @@ private:
 
     void connect(int peer, std::uint64_t incarnation);
 
-    /// In a child of fork(): no other rank notices.
+    /// For a child of fork(): no other rank notices.
     void leave_to_parent() noexcept { withdrawn_ = true; }
 
     static bool in_flight(const transfer& t) noexcept;
@@ -95,8 +95,8 @@ private:
 
     void require_here(int peer) const;
 
-    /// While ranks may come and go: ends what is under way with those that went. Nothing comes from
-    /// one that came back before the user has heard of it.
+    /// While ranks may leave and return: ends all transfers with ranks that failed or left. Nothing
+    /// is received from a rank that joined again before the user knows.
     void let_go();
     void let_go_of(int peer);
 
@@ -104,13 +104,13 @@ private:
 
     void accuse(int peer, const std::string& cause, errc code = errc::peer_failed);
 
-    /// Throws if a transfer that is under way can never complete because its peer is done.
+    /// Throws if a transfer in flight can never complete because its peer is done.
     void require_possible(const transfer& t);
 
-    /// Moves bytes until `done`; throws at the deadline, or when a rank failed. `votes`: these are
-    /// waited for, and that is decided even if a rank failed, one that is late at the deadline
-    /// included: who gave up by its own clock might miss what the others have seen complete. For
-    /// that there is as much time again, and 10 s at least.
+    /// Moves bytes until `done`. Throws at the deadline, or when a rank failed. `votes`: the ballot
+    /// that is waited for. It is decided in spite of a failed rank, even one that is late at the
+    /// deadline: a rank that stopped by its own clock might miss a poll that others have seen
+    /// complete. The wait then takes up to the same time again, and at least 10 s.
     template <class Done, class Awaited, class Describe, class Check>
     void block(Done done, Awaited awaited, Describe describe_it, Check check,
                const ballot* votes = nullptr) {
@@ -152,7 +152,7 @@ private:
         if (slept) control_.wait_for(waits_for_no_rank);
     }
 
-    /// The same while ranks may come and go: the rank that is waited for is gone.
+    /// The deadline passed while ranks may leave and return: drops the awaited rank.
     void give_up(int peer, const std::string& what);
 
     void be_late(int peer, const std::string& what);
@@ -173,8 +173,8 @@ private:
     ballot* everyone_ = nullptr;
     bool withdrawn_ = false;
     bool tolerates_ = false;
-    std::uint64_t heard_ = 0;                  // of the membership's news
-    std::deque<tcp_control::change> changes_;  // that the user has not heard of
+    std::uint64_t heard_ = 0;                  // membership news that are processed
+    std::deque<tcp_control::change> changes_;  // changes that the user does not know of
     std::vector<pollfd> waits_;
     unwinding unwinding_;
     owner_process owner_;

@@ -38,7 +38,7 @@ SOTTO_DECL request tcp_rank::receive(int from, tag label, mutable_byte_view in) 
     if (!exchange_.holds(from, label)) require_here(from);
     transfer& t = exchange_.receive(from, label, in);
     const request made = message_exchange::request_of(t);
-    links_.write_to_all();  // that a message which waits may come
+    links_.write_to_all();  // so that a waiting message is sent
     return made;
 }
 
@@ -70,7 +70,7 @@ SOTTO_DECL void tcp_rank::await(std::uint64_t seen) {
     const transfer* const waited = exchange_.longest_waiting();
     if (!waited && !tolerates_)
         exchange_.misuse("await, but no transfer is under way that could end it");
-    // While ranks may come and go the caller has a time limit of its own.
+    // While ranks may leave and return, the caller has its own time limit.
     const time_point enough = tolerates_ ? now() + waiting_time::slice_max : (time_point::max)();
     block([&] { return activity() != seen || now() >= enough; },
           [&] { return waited ? waited->peer : any_rank; },
@@ -92,10 +92,10 @@ SOTTO_DECL bool tcp_rank::agree(ballot& among, bool vote) {
     if (!among.has(rank()))
         throw invalid_option("tcp: rank " + std::to_string(rank()) +
                              " votes in a ballot that it is not a member of");
-    control_.listen();  // before the vote: a rank that hung may have been given up
+    control_.listen();  // before the vote: the others may have dropped this rank while it hung
     const std::uint64_t poll = control_.with([&](membership& m) { return m.vote(among, vote); });
     std::optional<bool> verdict;
-    bool settled = false;  // there will be none
+    bool settled = false;  // there will be no verdict
     std::uint64_t looked_at = control_.news() - 1;
     int absent = any_rank, gone = any_rank;
     const auto look = [&] {
@@ -135,7 +135,7 @@ SOTTO_DECL void tcp_rank::fail(std::string_view cause, errc kind) noexcept {
         control_.with([&](membership& m) {
             if (!m.first_failure()) m.fail(rank(), std::string(cause), kind);
         });
-    } catch (...) {  // no memory for the text: closing says it without
+    } catch (...) {  // no memory for the text: closing reports the failure without it
     }
     withdraw();
 }
@@ -166,7 +166,7 @@ SOTTO_DECL std::optional<rank_change> tcp_rank::next_change() {
     links_.open(peer, std::move(first.data));
     exchange_.forget(peer);
     connect(peer, first.incarnation);
-    links_.read(peer);  // poll(2) says nothing of what came with the greeting
+    links_.read(peer);  // poll(2) does not report data that arrived with the greeting
     return rank_change{peer, true};
 }
 
@@ -186,9 +186,9 @@ SOTTO_DECL tcp_rank::tcp_rank(const tcp_options& options, tcp_connections connec
     for (int peer = 0; peer < size(); ++peer) everyone[static_cast<std::size_t>(peer)] = peer;
     everyone_ = &open_ballot(everyone, 0);
     reserve(options.transfers);
-    // What came together with the last of the handshake is there, though poll(2) says nothing.
+    // Data that arrived with the end of the handshake is there, but poll(2) does not report it.
     links_.read_all();
-    control_.start();  // last: what fails before it ends all connections at once
+    control_.start();  // last: an earlier failure ends all connections at once
 }
 
 SOTTO_DECL membership tcp_rank::membership_of(const tcp_options& options,
@@ -197,7 +197,7 @@ SOTTO_DECL membership tcp_rank::membership_of(const tcp_options& options,
         options.rank,
         options.size,
         0,
-        // A rank that comes while others work may meet them for as long as three times `join`.
+        // A rank that joins while others work may meet them for up to three times `join`.
         {options.heartbeat, options.dead_after,
          (std::max)(options.elastic ? 3 * options.join : options.join, options.dead_after), "tcp",
          options.size, /*settling*/ 10},
@@ -244,7 +244,7 @@ SOTTO_DECL void tcp_rank::let_go() {
 
 SOTTO_DECL void tcp_rank::let_go_of(int peer) {
     if (!links_.is_open(peer) && !exchange_.link_to(peer)) return;
-    if (links_.is_open(peer)) links_.read(peer);  // what it had sent
+    if (links_.is_open(peer)) links_.read(peer);  // data sent before
     links_.forget(peer);
     exchange_.disconnect(peer);
 }
@@ -277,7 +277,8 @@ SOTTO_DECL void tcp_rank::require_possible(const transfer& t) {
     if (is == membership::standing::left) {
         if (!tolerates_) accuse(gone, left_cause);
     }
-    // Else that it failed is on its way; a rank whose data connection alone broke has failed.
+    // Otherwise word of its failure is on its way. A rank whose data connection alone broke has
+    // failed.
     else if (const auto why = links_.why_lost(gone); why && is == membership::standing::alive)
         accuse(gone, *why);
     if (control_.failed()) raise();
@@ -300,7 +301,7 @@ SOTTO_DECL std::string tcp_rank::how_late(const std::string& what) const {
 }
 
 SOTTO_DECL void tcp_rank::raise() {
-    withdraw();  // first: the caller's memory goes while the exception passes
+    withdraw();  // first: the caller's memory is freed while the exception unwinds
     const auto why = control_.with([](membership& m) { return m.first_failure(); });
     if (!why) throw peer_failure(rank(), "its memory is used up", phase_);
     throw peer_failure(why->rank, why->cause, phase_, why->code);

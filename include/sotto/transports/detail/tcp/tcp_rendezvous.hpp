@@ -23,74 +23,77 @@
 
 namespace sotto::detail::net {
 
-/// How the ranks of an elastic job find each other: at its beginning, and whenever one comes late
-/// or comes again, as long as the job lasts.
+/// How the ranks of an elastic job find each other: at its start, and when a rank joins late or
+/// again, as long as the job lasts.
 ///
-/// A rank that comes says hello to rank 0, and where it listens; rank 0 tells it where those listen
-/// that are there. It connects to each of them, once for control and once for data, and says that
-/// it is ready. Rank 0 lets it go: at the beginning of the job when all have come or
-/// tcp_options::join is over, later at once. Where a connection was lost, the higher of two ranks
-/// tries to connect to the lower, so that all come to a rank 0 that is there anew; of two that
-/// connect to each other at once, the higher one's connections count.
-///   wire    as tcp_join, but that the connection by which a rank meets rank 0 serves nothing else,
-///           and that rank 0 sends its table at once, with ports of 0 for ranks that are not there
-///   cost    as tcp_join; for each lower rank that is gone some attempts to connect a second
-///   errors  as tcp_join; ranks that do not come are none, but if nobody does
+/// A joining rank sends rank 0 a hello, with the place where it listens. Rank 0 sends it the places
+/// of the ranks that are there. The rank connects to each of them, once for control and once for
+/// data, and reports that it is ready. Rank 0 then lets it begin. At the start of the job, rank 0
+/// does so when all are there or tcp_options::join has passed; later, at once.
+///
+/// After a lost connection, the higher of two ranks tries to connect to the lower. So all ranks
+/// connect to a rank 0 that has restarted. If two ranks connect to each other at once, the higher
+/// one's connections count.
+///   wire    as tcp_join, except that the connection by which a rank meets rank 0 serves nothing
+///           else. Rank 0 sends its table at once, with ports of 0 for ranks that are not there
+///   cost    as tcp_join; a few attempts to connect per second for each lower rank that is absent
+///   errors  as tcp_join; absent ranks are no error, unless all others are absent
 class tcp_rendezvous final : public tcp_handshake {
     using enum wire::connection_purpose;
 
 public:
-    /// A rank that is there: its connections.
+    /// A rank that has joined, with its connections.
     struct arrival {
         int rank = 0;
         std::uint64_t incarnation = 0;
         std::unique_ptr<tcp_socket> control, data;
     };
 
-    /// `ask`: finds the addresses of names.
+    /// `ask` finds the addresses of names.
     tcp_rendezvous(tcp_context context, const tcp_options& options, resolver ask = ask_system)
         : tcp_handshake(std::move(context), options, std::move(ask)), peers_(index(options.size)) {}
 
     std::uint64_t incarnation() const noexcept { return incarnation_; }
 
-    /// Until this rank may begin: with those that are there.
+    /// Blocks until this rank may begin, and returns connections to the ranks that are there.
     tcp_connections run();
 
     // While the job lasts
 
-    /// Adds what is to be waited for; until when at most.
+    /// Adds descriptors to wait for, and returns the time to wait until at most.
     time_point add_waits(std::vector<pollfd>& waits);
 
-    /// Does what can be done; false if it was `enough` before that.
+    /// Makes all possible progress on all connections. Returns false if `enough` passes before
+    /// that.
     bool advance(time_point enough = (time_point::max)());
 
-    /// The next rank that is there now.
+    /// Next rank that has joined.
     std::optional<arrival> next_arrival();
 
-    /// A rank is gone; one that has left is not looked for.
+    /// A rank failed or left. One that has left is not looked for.
     void gone(int rank, bool left);
 
 private:
     void meet();
 
     struct peer {
-        std::uint64_t incarnation = 0;                  // of the connections below
+        std::uint64_t incarnation = 0;                  // incarnation of the connections below
         std::unique_ptr<tcp_socket> control{}, data{};  // until both are there
         std::optional<endpoint> place{};
         bool is_here = false;
         bool wanted = false;        // this rank is to connect to it
         bool connects = false;      // and does
-        std::uint64_t met = 0;      // rank 0: incarnation that has come to meet it
+        std::uint64_t met = 0;      // rank 0: incarnation that has greeted it
         bool ready = false;         // rank 0: it has all its connections
-        time_point waited_until{};  // before this rank says that it is ready
+        time_point waited_until{};  // before this rank reports that it is ready
         time_point next_try{};
         duration pause = pause_min;
     };
 
     static constexpr duration pause_min = std::chrono::milliseconds(5);
 
-    /// Between two attempts to connect: within few of them, and long before others that have
-    /// connected already take this rank for dead, all that live have found each other.
+    /// Maximum time between two attempts to connect. After a few of them all live ranks have found
+    /// each other, long before connected ranks drop this one as dead.
     duration pause_max() const noexcept;
 
     peer& at(int rank) noexcept { return peers_[index(rank)]; }
@@ -118,7 +121,7 @@ private:
 
     bool lost(tcp_opening& o, const std::string& how) override;
 
-    /// Rank 0 did not answer where it was looked for.
+    /// Looks for rank 0 elsewhere: it did not answer.
     void look_elsewhere(tcp_opening& o);
 
     bool broken(tcp_opening& o) override;
@@ -127,27 +130,27 @@ private:
 
     void tell_places(tcp_opening& to);
 
-    /// Where those listen that are there, or on their way.
+    /// Places of the ranks that are there, or on their way.
     std::vector<wire::listening_place> places_there(int but);
 
     void take_over(tcp_opening& o, std::uint64_t incarnation);
 
-    /// This attempt to connect has failed; the next one is after a pause.
+    /// This attempt to connect has failed; the next one follows after a pause.
     bool retreat(tcp_opening& o);
 
-    /// Whether the other rank has an attempt of this one to answer.
+    /// True if an attempt of this rank still waits for the other rank's answer.
     bool has_said_hello(int rank);
 
     void end_connecting(int rank);
 
     void connect_to_wanted();
 
-    // All together
+    // All ranks together
 
-    /// Rank 0.
+    /// The part of rank 0.
     void lead();
 
-    /// The others.
+    /// The part of the other ranks.
     void follow();
 
     [[noreturn]] void give_up();
@@ -155,11 +158,11 @@ private:
     std::vector<peer> peers_;
     endpoint meeting_;  // where rank 0 is
     time_point began_{};
-    bool resumes_ = false;     // rank 0: the job was under way before it came
-    bool knows_all_ = false;   // the others: who is there
-    bool said_ready_ = false;  // the others
+    bool resumes_ = false;     // rank 0: the job was running before this process
+    bool knows_all_ = false;   // other ranks: the table has arrived
+    bool said_ready_ = false;  // other ranks: it reported that it is ready
     bool released_ = false;
-    std::string turned_away_;  // the last rank that was, and why
+    std::string turned_away_;  // last rank that was turned away, and why
     std::deque<arrival> arrivals_;
 };
 

@@ -113,8 +113,8 @@ SOTTO_DECL bool tcp_rendezvous::met(tcp_opening& o, const wire::hello& said) {
     if (o.flush() || o.has_output()) return false;  // it will try again
     if (o.purpose == control) {
         end_connecting(o.peer);
-        p.next_try = now() + pause_max();  // unless its other connection comes before
-        // Who does not ask where the others are has been in the job: this rank is there anew.
+        p.next_try = now() + pause_max();  // unless its other connection arrives before
+        // A rank that connects without the table was in the job before: this rank has restarted.
         if (options_.rank == 0 && p.met != said.incarnation) resumes_ = true;
     }
     take_over(o, said.incarnation);
@@ -132,7 +132,7 @@ SOTTO_DECL bool tcp_rendezvous::unanswered(tcp_opening& o) {
 SOTTO_DECL bool tcp_rendezvous::answered(tcp_opening& o, const wire::rendezvous_message& said) {
     if (said.what == saying::refused) {
         if (o.purpose != rendezvous) return retreat(o);
-        // Its process before this one may not be known to be gone.
+        // Its previous process may not be known to be gone.
         if (said.why != wire::refusal::duplicate) raise(said, options_.rank, options_.job);
         tries_.ended(reason(said, options_.rank, options_.job));
         try_again(o);
@@ -144,7 +144,7 @@ SOTTO_DECL bool tcp_rendezvous::answered(tcp_opening& o, const wire::rendezvous_
     if (o.purpose == rendezvous) {
         require_descriptors();
         o.at = stage::parked;
-        // From here on rank 0 says how it goes: it waits for others, and for connections.
+        // From here on rank 0 reports failures: it waits for other ranks, and for connections.
         deadline_ = deadline(now(), 3 * options_.join);
         return true;
     }
@@ -232,7 +232,7 @@ SOTTO_DECL void tcp_rendezvous::take_over(tcp_opening& o, std::uint64_t incarnat
     p.wanted = false;
     p.pause = pause_min;
     arrivals_.push_back({o.peer, incarnation, std::move(p.control), std::move(p.data)});
-    // One that has been in the job all along; those that ask meanwhile do not know of it.
+    // This rank was in the job before. Ranks that ask for the table now do not know of it.
     if (options_.rank == 0 && p.met != incarnation)
         for (tcp_opening& waiting : openings_)
             if (waiting.at == stage::parked && !waiting.closes) tell_places(waiting);

@@ -14,25 +14,25 @@
 
 namespace sotto::detail::net {
 
-/// The addresses of a host, or why there are none.
+/// Addresses of a host, or why there are none.
 struct resolved {
-    std::vector<asio::ip::address> addresses{};  // IPv4 first, so that all ranks take the same kind
+    std::vector<asio::ip::address> addresses{};  // IPv4 first, so that all ranks use the same kind
     std::string why_not{};
 };
 
-/// Looks up the name of a host; the system's resolver, or a test's.
+/// Looks up the name of a host: the system's resolver, or a test's.
 using resolver = std::function<resolved(const std::string& name)>;
 
-/// The resolver of this machine, which may take seconds to answer.
+/// Resolver of this machine, which may take seconds to answer.
 resolved ask_system(const std::string& name);
 
-/// A question to a resolver that is answered in the background, however long that takes.
+/// A lookup that runs in the background, for any length of time.
 class pending_lookup {
 public:
-    /// Asks, unless the last question is not answered yet, or no thread is left to ask.
+    /// Starts a lookup, unless the last one is not answered yet or no thread is left.
     void ask(const resolver& by, const std::string& name);
 
-    /// Whether a question is open.
+    /// True if a lookup is in progress.
     bool waits() const noexcept { return shared_ != nullptr; }
 
     /// The answer, if it is there by `until`.
@@ -44,11 +44,11 @@ private:
         std::condition_variable is_there;
         std::optional<resolved> found;
     };
-    std::shared_ptr<answer> shared_;  // of the question that is open
+    std::shared_ptr<answer> shared_;  // state of the lookup in progress
 };
 
-/// Asks and waits for the answer, which may take longer than `limit`. It looks at the limit
-/// meanwhile: that a resolver is slow is no halt of this process.
+/// Looks up a name and waits for the answer, which may take longer than `limit`. It checks the
+/// limit during the wait: a slow resolver does not count as a halt of this process.
 resolved look_up(const resolver& by, const std::string& name, deadline& limit);
 
 }  // namespace sotto::detail::net

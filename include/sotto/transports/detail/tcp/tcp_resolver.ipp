@@ -15,7 +15,7 @@ namespace sotto::detail::net {
 
 SOTTO_DECL resolved ask_system(const std::string& name) {
     boost::system::error_code why;
-    asio::io_context context;  // opens nothing: it is asked for nothing that waits
+    asio::io_context context;  // opens nothing, because it only resolves synchronously
     asio::ip::tcp::resolver system(context);
     const auto found = system.resolve(name, "", why);
     resolved answer{.why_not = why.message()};
@@ -30,12 +30,13 @@ SOTTO_DECL void pending_lookup::ask(const resolver& by, const std::string& name)
     if (shared_) return;
     auto shared = std::make_shared<answer>();
     try {
-        // It may outlive this rank: a resolver takes seconds to report that it found nothing.
+        // The thread may outlive this rank: a resolver takes seconds to report that it found
+        // nothing.
         start_thread("tcp: the thread that looks up a name", [shared, by, name] {
             resolved found;
             try {
                 found = by(name);
-            } catch (...) {  // as if the name were unknown
+            } catch (...) {  // treated as an unknown name
             }
             const std::lock_guard lock(shared->mutex);
             shared->found = std::move(found);

@@ -11,28 +11,28 @@
 
 namespace sotto::detail::net {
 
-/// How an attempt to move bytes ended.
+/// Result of an attempt to move bytes.
 struct moved {
     std::size_t bytes = 0;
     bool closed = false;   // the peer has ended its side, or the connection is lost
-    std::string why{};     // closed: how
-    bool altered = false;  // closed: what came is not what the peer sent
+    std::string why{};     // if closed: how
+    bool altered = false;  // if closed: the received data differ from what the peer sent
 };
 
-/// What keeps one connection secret. It never blocks; its first bytes are a handshake, which
-/// `read` and `write` carry on with, moving no bytes meanwhile.
+/// Encryption of one connection. It never blocks. Its first bytes are a handshake, during which
+/// `read` and `write` move no bytes.
 class secure_session {
 public:
     virtual ~secure_session() = default;
 
-    /// Fills `into` as far as there are bytes.
+    /// Fills `into` with the available bytes.
     virtual moved read(std::span<const mutable_byte_view> into) = 0;
     virtual moved write(std::span<const byte_view> from) = 0;
-    /// Whether what is to be written has to wait until something was read.
+    /// True if writing must wait until something was read.
     virtual bool write_waits_for_input() const noexcept = 0;
-    /// Whether the other end was refused: it has not the secret.
+    /// True if the other end was refused, because it does not have the secret.
     virtual bool is_refused() const noexcept = 0;
-    /// The rank that has shown that it is one, where the other end connected to this one.
+    /// Rank that the connecting end has proven to be.
     virtual std::optional<int> client() const noexcept = 0;
 };
 
@@ -40,28 +40,29 @@ public:
 
 namespace sotto::detail {
 
-/// How connections are kept from those who are not of the job. The one there is is
+/// Protects connections from processes that are not of the job. The only implementation is
 /// pre_shared_key, in sotto/transports/tcp_tls.hpp, which needs OpenSSL.
 class tcp_security {
 public:
     virtual ~tcp_security() = default;
 
     /// Called when a rank begins to join, before any connection. May block until `limit` has
-    /// passed, that of tcp_options::join; it is looked at once per slice meanwhile.
+    /// passed, which is that of tcp_options::join. It must check the limit once per slice while it
+    /// blocks.
     virtual void prepare(deadline& /*limit*/) const {}
 
-    /// Over a connection that is open, which the session does not own, from rank `own` to rank
-    /// `peer`.
+    /// Starts a session from rank `own` to rank `peer`, over an open connection that the session
+    /// does not own.
     virtual std::unique_ptr<net::secure_session> connect(int handle, const std::string& job,
                                                          int own, int peer) const = 0;
-    /// Over a connection that somebody made to rank `own`, and of which the first bytes are read
-    /// already.
+    /// Starts a session over a connection that a stranger made to rank `own`. Its first bytes have
+    /// already been read.
     virtual std::unique_ptr<net::secure_session> accept(int handle, const std::string& job, int own,
                                                         byte_view first) const = 0;
 
-    /// Whether a stranger that says this first may go on; requires first_bytes of it.
+    /// True if a stranger that sends these first_bytes may continue.
     virtual bool may_begin_with(byte_view first) const noexcept = 0;
-    static constexpr std::size_t first_bytes = 5;  // by which a stranger is judged
+    static constexpr std::size_t first_bytes = 5;  // number of bytes by which a stranger is judged
 };
 
 }  // namespace sotto::detail

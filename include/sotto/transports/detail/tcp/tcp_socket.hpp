@@ -27,7 +27,7 @@ namespace sotto::detail::net {
 
 namespace asio = boost::asio;
 
-/// What Linux writes for TCP_INFO, of which the C library's `tcp_info` lacks the end.
+/// TCP_INFO as Linux writes it. The C library's `tcp_info` lacks the end.
 struct whole_tcp_info {
     std::uint8_t state, congestion, retransmits, probes, backoff, options, scales, limits;
     std::uint32_t rto, ato, snd_mss, rcv_mss, unacked, sacked, lost, retrans, fackets;
@@ -40,27 +40,27 @@ struct whole_tcp_info {
 static_assert(offsetof(whole_tcp_info, rtt) == 68 && offsetof(whole_tcp_info, bytes_acked) == 120 &&
               offsetof(whole_tcp_info, data_segs_in) == 152);
 
-/// What the system knows of a connection; zeros where it does not say.
+/// Facts of the system about a connection; zeros if it reports none.
 whole_tcp_info tcp_info_of(int handle) noexcept;
 
-/// What the system knows of the connections to a rank: one for words, and one for messages where it
-/// has a descriptor.
+/// Facts of the system about the connections to a rank: the one for control frames, and the one for
+/// messages if `messages` is set.
 path_facts path_of(int words, std::optional<int> messages = {}) noexcept;
 
 enum class connecting_state : unsigned char { pending, connected, refused };
 
-/// The context of all sockets of a rank; see open_context. Each socket has a share of it, so that
-/// the context outlives its sockets in whatever order their owners are destroyed.
+/// Context of all sockets of a rank; see open_context. Each socket shares ownership, so the context
+/// outlives its sockets in any order of destruction.
 using tcp_context = std::shared_ptr<asio::io_context>;
 
-/// The protocol of an address that the system reports for a socket.
+/// Protocol of an address that the system reports for a socket.
 asio::ip::tcp protocol_of(int family) noexcept;
 
 /// A connection that never blocks.
 class tcp_socket {
 public:
     /// Takes over a socket that the system opened.
-    ///   errors  `why`: the context has no room for it; it is closed then
+    ///   errors  `why`: the context has no room for it; the socket is then closed
     tcp_socket(tcp_context context, descriptor opened, asio::ip::tcp protocol,
                boost::system::error_code& why);
 
@@ -72,11 +72,12 @@ public:
     connecting_state connecting();
 
     /// For messages between processes of one machine. Nothing is congested there, and a congestion
-    /// control that paces what it sends (BBR) would halve the rate.
+    /// control that paces output (BBR) would halve the rate.
     void hurry_within_machine() noexcept;
 
-    /// For signs of life. What was lost is sent again after a constant time at first, and not each
-    /// time after twice as long: else a link that was down for 1.6 s is used again after 3 s.
+    /// For signs of life. Lost data is first sent again at a constant interval, which does not
+    /// double each time. With doubling, a link that was down for 1.6 s would be used again only
+    /// after 3 s.
     void resend_steadily() noexcept;
 
     asio::ip::tcp::endpoint local_place() const;
@@ -84,39 +85,41 @@ public:
     std::optional<asio::ip::tcp::endpoint> remote_place() const;
     asio::ip::address local_address() const { return local_place().address(); }
 
-    /// From here on all bytes go through it.
+    /// From here on all bytes pass through `session`.
     void secure(std::unique_ptr<detail::net::secure_session> session) noexcept;
     const detail::net::secure_session* secret() const noexcept { return secret_.get(); }
 
-    /// What poll(2) is to wait for.
+    /// Events for poll(2) to wait for.
     short interest(bool has_output) const noexcept;
 
-    /// The same where what comes need not be noticed at once: that the connection ends is. So a
-    /// sender does not wake a thread of the receiver, which on a busy machine runs in its place.
+    /// The same if arriving data need not be noticed at once, but the end of the connection must
+    /// be. So a sender does not wake a thread of the receiver, which would run in its place on a
+    /// busy machine.
     short calm_interest(bool has_output) const noexcept;
-    /// In a job of more ranks signs of life are received calmly: of 16 one comes every 16 ms.
+    /// Jobs of more ranks use calm_interest for signs of life: of 16 ranks, one arrives every 16
+    /// ms.
     static constexpr std::size_t crowd = 16;
 
-    /// Fills `into` as far as there are bytes: less than it has room for means that no more were
-    /// there, or are to be expected by poll(2).
+    /// Fills `into` with the available bytes. Less than its size means that no more were there, or
+    /// that poll(2) will report the others.
     moved read(std::span<const mutable_byte_view> into);
 
     moved write(std::span<const byte_view> from);
 
     // The end
 
-    /// Says that nothing more will come from here.
+    /// Ends the output of this side.
     void end_output() noexcept;
 
-    /// After end_output: whether the peer's system has all that was written, or wants none of it.
-    /// Drops what came in, so that the peer is not kept from ending its side.
+    /// After end_output: true if the peer's system has all written data, or wants none of it. Drops
+    /// received data, so that the peer can end its side.
     bool all_arrived() noexcept;
 
     void close() noexcept;
 
 private:
-    /// A port of a range that the system also gives to who connects may be given to this socket
-    /// while nobody listens there: it then meets itself.
+    /// True if the socket is connected to itself. This can happen on a port of the range from which
+    /// the system also assigns ports to connecting sockets, while no process listens there.
     bool to_itself() const;
 
     static moved outcome(std::size_t count, const boost::system::error_code& why);
@@ -131,12 +134,12 @@ private:
     std::vector<asio::const_buffer> buffers_out_;
 };
 
-/// poll(2) for at most so long.
+/// Calls poll(2) for at most `most`.
 void wait_for_any(std::span<pollfd> of, duration most) noexcept;
 
-/// Closes connections once all that was written has arrived, so that the last words of a rank that
-/// leaves are heard: a system that closes on bytes it has not sent yet, or not read, may drop them.
-/// At once if `worthwhile` is no longer true.
+/// Closes connections once all written data has arrived, so that the last frames of a leaving rank
+/// are received. A system that closes with unsent or unread bytes may drop them. Closes at once if
+/// `worthwhile` returns false.
 template <class Worthwhile>
 void close_when_heard(std::span<const std::unique_ptr<tcp_socket>> sockets, duration most,
                       Worthwhile worthwhile) noexcept {

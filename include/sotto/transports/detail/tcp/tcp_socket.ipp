@@ -42,7 +42,7 @@ SOTTO_DECL asio::ip::tcp protocol_of(int family) noexcept {
 SOTTO_DECL tcp_socket::tcp_socket(tcp_context context, descriptor opened, asio::ip::tcp protocol,
                                   boost::system::error_code& why)
     : context_(std::move(context)), socket_(*context_) {
-    buffers_in_.reserve(pieces_max);  // reading and writing take no memory
+    buffers_in_.reserve(pieces_max);  // reading and writing allocate no memory
     buffers_out_.reserve(pieces_max);
     socket_.assign(protocol, opened.handle(), why);
     if (why) return;

@@ -26,27 +26,27 @@ struct freed_by {
     }
 };
 
-/// The reason in an error of OpenSSL, as text.
+/// Reason in an error of OpenSSL, as text.
 std::string tls_cause(unsigned long code);
-/// The same of the last error of this thread.
+/// The same for the last error of this thread.
 std::string tls_cause();
 
-/// Why a session that was established failed.
+/// Why an established session failed.
 enum class tls_failure : unsigned char {
-    altered,          // a record that came is not as its sender wrote it
+    altered,          // a received record differs from what its sender wrote
     altered_at_peer,  // the peer received such a record, and sent an alert
-    other,            // memory ran out, here or at the peer, or it ended for a reason of its own
+    other,            //   memory  ran out, here or at the peer, or it ended for a reason of its own
 };
 
-/// What an error of OpenSSL says of a session that was established. Of a record whose header was
-/// changed, its type, version or length may be refused before its content is authenticated.
+/// Kind of failure of an established session, from an error of OpenSSL. A record with a changed
+/// header may be refused by its type, version or length before its content is authenticated.
 tls_failure tls_failure_of(unsigned long code) noexcept;
 
 /// 32 bytes by HKDF-SHA256 (RFC 5869).
 std::array<unsigned char, 32> hkdf(std::span<const unsigned char> secret, std::string_view salt,
                                    std::string_view info);
 
-/// The secret of a job, as a value that is wiped.
+/// Secret of a job, wiped when it is destroyed.
 struct job_secret {
     std::vector<unsigned char> bytes;
     job_secret() = default;
@@ -54,7 +54,7 @@ struct job_secret {
     job_secret& operator=(const job_secret&) = delete;
     ~job_secret();
 
-    /// The identity that a client shows, and that its key is derived by. It goes in clear.
+    /// Identity that a client shows, and from which its key is derived. It is sent unencrypted.
     static std::string identity(std::string_view job, int client, int server);
     std::array<unsigned char, 32> key_of(std::string_view identity) const;
 };
@@ -74,13 +74,14 @@ public:
     bool is_refused() const noexcept override { return refused_; }
     std::optional<int> client() const noexcept override { return client_; }
 
-    /// Records that are written by one key before the next: half of what RFC 8446, 5.5, allows.
+    /// Records written with one key: half of what RFC 8446, 5.5, allows.
     std::uint64_t records_per_key = 1 << 23;
     std::uint64_t keys_renewed() const noexcept { return keys_renewed_; }
 
-    // What the context calls
+    // Callbacks of the context
 
-    /// A session that failed counts as one whose handshake never ended, so that is noted here.
+    /// Notes that a handshake ended well: a session that failed later counts as one whose handshake
+    /// never ended.
     static void note_state(const SSL* ssl, int what, int) noexcept;
 
     static int offer(SSL* ssl, const EVP_MD*, const unsigned char** id, std::size_t* size,
@@ -92,33 +93,32 @@ public:
 private:
     static constexpr std::size_t record = 16384;
 
-    /// OpenSSL leaves that to its user.
+    /// Renews the key, which OpenSSL leaves to its user.
     void renew_key() noexcept;
 
-    /// Up to a record of what is to be written, in one piece. What could not be written is asked
-    /// for again with the same bytes, as OpenSSL wants it, and perhaps more behind them.
+    /// Up to one record of the data to write, in one piece. After a failed write it starts with the
+    /// same bytes, as OpenSSL requires, perhaps with more behind them.
     byte_view next_record(std::span<const byte_view> from, std::size_t skip);
 
-    /// Whether the other end has shown that it has the secret, not some certificate.
+    /// True if the other end has proven that it has the secret, and not some certificate.
     bool is_proven() const noexcept { return SSL_session_reused(ssl_.get()) == 1; }
 
     static tls_session& of(const SSL* ssl) noexcept;
 
-    /// The rank in an identity that is one of this job's, for a connection to this rank from
-    /// another.
+    /// Rank in an identity of this job, for a connection from another rank to this one.
     std::optional<int> client_of(std::string_view shown) const;
 
     SSL_SESSION* session_for(std::string_view identity) noexcept;
 
-    /// A session fails once: OpenSSL gives no reason in later calls.
+    /// Notes the first error only: OpenSSL gives no reason in later calls.
     void note_error(int done) noexcept;
 
     void note_end(int done, moved& end);
 
-    /// The session was established.
+    /// Requires that the session was established.
     void note_failure(moved& end) const;
 
-    // Bytes that go to the system and come from it, without signals.
+    // Bytes to and from the system, without signals.
 
     static BIO_METHOD* method();
 
@@ -141,18 +141,18 @@ private:
     bytes gathered_;
     std::string identity_;
     std::optional<int> client_;
-    std::uint64_t records_ = 0;  // written by this key, attempts among them
+    std::uint64_t records_ = 0;  // written with this key, including attempts
     std::uint64_t keys_renewed_ = 0;
-    bool asks_again_ = false;      // the last write did not go through
+    bool asks_again_ = false;      // the last write failed and must be repeated
     bool is_established_ = false;  // the handshake ended well
     bool ended_ = false;
     bool refused_ = false;
-    unsigned long first_error_ = 0;  // of OpenSSL
+    unsigned long first_error_ = 0;  // error code of OpenSSL
     int broken_ = 0;
     std::unique_ptr<SSL, freed_by<SSL_free>> ssl_;
 };
 
-/// What the sessions of one secret have in common.
+/// State that the sessions of one secret share.
 struct tls_context {
     tls_context();
 

@@ -100,7 +100,7 @@ SOTTO_DECL tls_session::tls_session(SSL_CTX* context, std::shared_ptr<const job_
     SSL_set_info_callback(ssl_.get(), note_state);
     if (peer) {
         identity_ = job_secret::identity(job_, own_, *peer);
-        // No certificate is ever good: only the secret proves anything.
+        // No certificate is valid: only the secret proves anything.
         SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, nullptr);
         SSL_set_connect_state(ssl_.get());
     } else {
@@ -118,7 +118,7 @@ SOTTO_DECL moved tls_session::read(std::span<const mutable_byte_view> into) {
                 SSL_read_ex(ssl_.get(), piece.data() + filled, piece.size() - filled, &count);
             note_error(done);
             if (done != 1 || !is_proven()) {
-                // What came before the end is handed out first.
+                // Return data from before the end first.
                 if (all.bytes == 0) note_end(done, all);
                 return all;
             }
@@ -175,7 +175,7 @@ SOTTO_DECL int tls_session::find(SSL* ssl, const unsigned char* id, std::size_t 
     try {
         const std::string_view shown(reinterpret_cast<const char*>(id), size);
         const std::optional<int> rank = self.client_of(shown);
-        if (!rank) return 1;  // the handshake goes on without a key, and fails
+        if (!rank) return 1;  // the handshake continues without a key, and fails
         self.client_ = rank;
         *out = self.session_for(shown);
         return *out != nullptr;
@@ -273,7 +273,7 @@ SOTTO_DECL void tls_session::note_failure(moved& end) const {
         end.why = "the connection failed (" + cause + ")";
         return;
     }
-    end.altered = kind == tls_failure::altered;  // else the peer reports it to all
+    end.altered = kind == tls_failure::altered;  // otherwise the peer reports it to all ranks
     end.why = std::string("authentication of the data that ") +
               (end.altered ? "it sent" : "it received") +
               " failed: bytes were changed on the way (" + cause + ")";

@@ -7,8 +7,8 @@
 
 namespace sotto::detail::wire::inline SOTTO_UNIT {
 
-/// What the receiver will see of a value that may be sent in part: beyond the format's range it is
-/// the largest number there, and the sender keeps the rest.
+/// Returns the value that the receiver sees if a value may be sent in part. Beyond the format's
+/// range it is the largest number of the format, and the sender keeps the rest.
 constexpr float clamp_to_format(value_format format, float value) noexcept {
     if (format == value_format::fp32) return value;
     const float most = largest_of(format);

@@ -19,7 +19,7 @@ namespace sotto::detail::wire {
 
 inline namespace SOTTO_UNIT {
 
-/// Whether one of the codes is the lowest that so many bits have, which quantising never gives.
+/// True if one of the codes is the lowest of its width, which quantising never produces.
 inline bool holds_lowest_code(int bits, std::span<const std::uint8_t> codes) noexcept {
     const std::uint64_t ones = ~std::uint64_t{0} / ((std::uint64_t{1} << bits) - 1);
     const std::uint64_t lowest = ones << (bits - 1);
@@ -30,8 +30,8 @@ inline bool holds_lowest_code(int bits, std::span<const std::uint8_t> codes) noe
             std::memcpy(&word, codes.data() + i, sizeof word);
         else
             std::memcpy(&word, codes.data() + i, codes.size() - i);
-        // Of fields that are then zero the subtraction leaves the highest bit set; those above may
-        // have it too, those below have not.
+        // The subtraction sets the highest bit of every field that is zero. It may also set it in
+        // fields above such a field, but never in fields below.
         const std::uint64_t fields = word ^ lowest;
         found |= (fields - ones) & ~fields & lowest;
     }

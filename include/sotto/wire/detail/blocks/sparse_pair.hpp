@@ -13,7 +13,7 @@
 
 namespace sotto::detail::wire {
 
-/// A block, and the size of its tensor.
+/// A block and the size of its tensor.
 struct sized_block {
     byte_view in;        // the whole block
     std::int64_t n = 0;  // elements of its tensor
@@ -21,17 +21,17 @@ struct sized_block {
 
 inline namespace SOTTO_UNIT {
 
-/// Two blocks at once, into the front of two spans, the second behind the first: what decode_sparse
-/// makes of one after the other, faster; nothing where it is no faster or a block is refused. Who
-/// is told nothing decodes one after the other, and so learns what is wrong.
+/// Decodes two blocks at once into the front of two spans, the second after the first. The result
+/// is that of decode_sparse for each block, but faster. Returns nothing if it is not faster, or if
+/// a block is refused: the caller then decodes each block alone, which reports the fault.
 ///   shape   pairs whose indices are both in Rice's code, or both in classes
-///   cost    about 1.5 ns an entry of 2500, where alone it is 2.5 (of 100: 1.4 and 2.3); 20 KB of
-///           stack. A block that is refused is decoded up to there twice
+///   cost    about 1.5 ns an entry for 2500 entries, and 2.5 alone (for 100: 1.4 and 2.3); 20 KB of
+///           stack. A refused block is decoded twice up to its fault
 std::optional<std::array<sparse_entries<std::uint32_t>, 2>> decode_sparse_pair(
     const std::array<sized_block, 2>& blocks, std::span<std::uint32_t> indices,
     std::span<float> values) noexcept;
 
-/// The same into indices of 64 bits.
+/// Same with 64-bit indices.
 std::optional<std::array<sparse_entries<std::uint64_t>, 2>> decode_sparse_pair(
     const std::array<sized_block, 2>& blocks, std::span<std::uint64_t> indices,
     std::span<float> values) noexcept;

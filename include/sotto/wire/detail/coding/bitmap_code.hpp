@@ -13,10 +13,10 @@
 
 namespace sotto::detail::wire::inline SOTTO_UNIT {
 
-/// Indices as n bits, of which the i-th says whether i is among them: the code for about half of
-/// all elements. (Rice's code with shift 0 takes as many, and its header.)
+/// Indices as n bits: bit i is 1 if i is an index. The code for about half of all elements. (Rice's
+/// code with shift 0 takes as many bits, and its header.)
 struct bitmap_code {
-    static constexpr int word_bits = 48;  // a multiple of 8 that one put or take can do
+    static constexpr int word_bits = 48;  // a multiple of 8 that fits one put or take
 
     /// Appends n bits for rising indices below n.
     template <std::unsigned_integral Index>

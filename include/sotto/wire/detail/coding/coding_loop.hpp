@@ -5,9 +5,9 @@
 
 namespace sotto::detail::wire::inline SOTTO_UNIT {
 
-// Codes are bound by fields that wait for the shifts of the one before: those of BMI2, which come
-// with AVX2, take half as long. Wider vectors add little, so that each loop is compiled twice only;
-// both times with vectors, whatever the unit's level. There is no arithmetic that could be fused.
+// Each field of a code waits for the shifts of the field before it. Shifts of BMI2, which AVX2
+// includes, take half the time. Wider vectors add little, so each loop is compiled only twice, both
+// times with vectorisation at any level of the unit. No arithmetic here could be fused.
 
 template <class Loop, class... Arguments>
 SOTTO_UNFUSED SOTTO_AVX2 [[gnu::noinline, gnu::flatten]] auto coding_loop_avx2(
@@ -20,7 +20,7 @@ SOTTO_UNFUSED [[gnu::noinline, gnu::flatten]] auto coding_loop_baseline(
     return Loop::run(arguments...);
 }
 
-/// Runs a loop of a coder: `Loop::run(arguments...)`, a function marked SOTTO_INLINE.
+/// Runs the loop of a coder: `Loop::run(arguments...)`, a function marked SOTTO_INLINE.
 template <class Loop, class... Arguments>
 auto run_coding_loop(const Arguments&... arguments) noexcept {
 #if defined(SOTTO_DISPATCHES)

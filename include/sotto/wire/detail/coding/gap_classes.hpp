@@ -20,23 +20,24 @@ namespace sotto::detail::wire::inline SOTTO_UNIT {
 
 static_assert(gap_statistics::classes_max == prefix_code::symbols_max);
 
-/// How often each class occurs among the gaps of a list of indices.
+/// Counts how often each class occurs among the gaps of a list of indices.
 class gap_counts {
 public:
     static constexpr gap_classes finest{3};  // the narrowest classes, which are counted first
 
-    /// Of rising indices.
+    /// Counts the gaps of rising indices.
     template <std::unsigned_integral Index>
     explicit gap_counts(std::span<const Index> indices) noexcept
         : gap_counts(gap_statistics(indices, finest)) {}
 
-    /// Of indices that were looked at before.
+    /// Takes the counts of indices that were already analysed.
     explicit gap_counts(const gap_statistics& survey) noexcept
         : classes_(survey.classes()), end_(survey.classes_end()), counts_(survey.counts()) {}
 
     /// Makes the classes coarser: each is a union of finer ones.
     ///   math    class c >= 2^fine becomes floor(c / 2^s) + s 2^coarser.fine for s = fine -
-    ///           coarser.fine; the others are numbers, each of the class that it is in
+    ///           coarser.fine; each other class is a single number, which moves to its coarser
+    ///           class
     void coarsen(gap_classes coarser) noexcept {
         if (coarser.fine >= classes_.fine) return;
         const int less = classes_.fine - coarser.fine;
@@ -53,12 +54,12 @@ public:
         classes_ = coarser;
     }
 
-    /// Which classes were counted.
+    /// Returns the classes that were counted.
     gap_classes classes() const noexcept { return classes_; }
-    /// Gaps of each class.
+    /// Returns the number of gaps of each class.
     std::span<const std::uint64_t> values() const noexcept { return counts_; }
 
-    /// Without those at the end that do not occur.
+    /// Returns the counts without unused classes at the end.
     std::span<const std::uint64_t> used() const noexcept {
         return values().first((std::max)(end_, std::size_t{2}));
     }
@@ -69,16 +70,16 @@ private:
     std::array<std::uint64_t, prefix_code::symbols_max> counts_{};
 };
 
-/// Gaps as a prefix code of their class and raw bits within it.
+/// Codes each gap as a prefix code of its class and raw bits within the class.
 ///   wire    2 bits fine, the code's lengths, then per gap its class and width(class) raw bits
 ///   cost    write about 1.2 ns a gap; read about 2.6 ns a gap, and 0.6 us for the lengths and the
 ///           table; 9 KB of stack
 struct class_code {
-    gap_classes classes;    // which numbers are a class
+    gap_classes classes;    // classes of the gaps
     prefix_code code;       // of the classes
-    std::int64_t bits = 0;  // all of them, exactly
+    std::int64_t bits = 0;  // exact number of all bits
 
-    /// The best code for gaps that occur so often, and the bits that it takes.
+    /// Returns the best code for these counts, and its bits.
     static class_code of(const gap_counts& counts) noexcept {
         class_code made{counts.classes(), prefix_code::of(counts.used())};
         bit_counter header;
@@ -102,10 +103,10 @@ struct class_code {
     /// An entry: code and raw bits together (6 bits), code bits (4), the gap's leading bits (4).
     using decoding_table = std::array<std::uint16_t, 1 << prefix_code::length_max>;
 
-    /// How a gap is read, see gap_reading.
+    /// Reads a gap, see gap_reading.
     struct gaps {
-        const std::uint16_t* table;  // classes and lengths by the next bits
-        std::uint64_t mask;          // of the bits that the table is asked by
+        const std::uint16_t* table;  // class and length for the next bits
+        std::uint64_t mask;          // of the bits that index the table
 
         /// See gap_reading.
         SOTTO_INLINE std::uint64_t fast(std::uint64_t& held, int& ready) const noexcept {
@@ -127,7 +128,7 @@ struct class_code {
         }
     };
 
-    /// Fills the table, which must outlive what is returned.
+    /// Fills the table, which must outlive the result.
     static result<gaps> read_head(std::int64_t n, bit_reader& in, decoding_table& table) noexcept {
         const gap_classes classes{static_cast<int>(in.take(2))};
         const auto code = prefix_code::read(in);
@@ -144,7 +145,8 @@ struct class_code {
     }
 
     /// Reads indices.size() indices below n.
-    ///   errors  refuses an index or a class of n or more, and whatever prefix_code::read refuses
+    ///   errors  refuses an index or a class of n or more, and everything that prefix_code::read
+    ///           refuses
     template <std::unsigned_integral Index>
     static result<std::span<Index>> read(std::int64_t n, bit_reader& in,
                                          std::span<Index> indices) noexcept {
@@ -166,7 +168,7 @@ private:
                                      bit_writer* const& to) noexcept {
             struct entry {
                 std::uint64_t offset;
-                int length, both;  // bits of code; of code and raw bits together
+                int length, both;  // bits of the code; bits of code and raw bits together
             };
             std::array<entry, prefix_code::symbols_max> table;
             const gap_classes classes = from->classes;
@@ -175,8 +177,8 @@ private:
                 table[symbol] = {bits_of - (classes.lowest(number) << length), length,
                                  length + classes.width(number)};
             });
-            // Raw bits above the code: (gap - lowest) 2^length + code, which wraps around to be
-            // right.
+            // Raw bits above the code: (gap - lowest) 2^length + code. The value wraps around to
+            // the right one.
             const auto field = [](std::uint64_t gap, const entry& e) {
                 return (gap << e.length) + e.offset;
             };
@@ -188,7 +190,7 @@ private:
                 gaps_of(indices.data(), start, count, gaps.data());
                 classes_of(classes, gaps.data(), count, numbers.data());
                 std::size_t i = 0;
-                // Two gaps in one put where they fit.
+                // Writes two gaps with one put if they fit.
                 for (; i + 2 <= count; i += 2) {
                     const entry &a = table[numbers[i]], &b = table[numbers[i + 1]];
                     const std::uint64_t first = field(gaps[i], a), second = field(gaps[i + 1], b);

@@ -11,12 +11,12 @@
 
 namespace sotto::detail::wire::inline SOTTO_UNIT {
 
-/// Reads the gaps of two lists at once. Alone, each gap waits for the length of the one before: 7
-/// cycles, in which a processor could do the work of three; of two lists it does one while the
-/// other waits. Once one ends, the other is finished alone.
-///   cost    1.2 ns a gap, where one list alone takes 2.2
-///   returns false if either is refused, where what was read is unspecified: who asks for the
-///           reason reads them alone
+/// Reads the gaps of two lists at once. In one list, each gap waits 7 cycles for the length of the
+/// gap before, time for the work of three gaps. With two lists, the processor works on one while
+/// the other waits. After one list ends, the caller reads the rest of the other alone.
+///   cost    1.2 ns a gap, and 2.2 for one list alone
+///   returns false if either list is refused; the indices are then unspecified. To get the reason,
+///   read each list alone
 template <class Code>
 struct gap_pair_reading {
     template <std::unsigned_integral Index>
@@ -27,7 +27,8 @@ struct gap_pair_reading {
     }
 
 private:
-    // Sums of so many gaps, each below 2^47, are looked at once: they do not wrap around.
+    // Checks the sums of this many gaps at once. Each gap is below 2^47, so a sum does not wrap
+    // around.
     static constexpr std::size_t rounds_max = 4096;
 
     template <std::size_t Together, std::unsigned_integral Index>
@@ -75,7 +76,7 @@ private:
             done += static_cast<std::size_t>(to_a - begin);
             if (next_a > first.limit || next_b > second.limit) return false;
             if (to_a == end) continue;
-            // Long gaps, of which a word held fewer.
+            // Long gaps: a word did not hold all of them.
             if (!read_long(first, done, Together, next_a, in_a) ||
                 !read_long(second, done, Together, next_b, in_b))
                 return false;
@@ -90,7 +91,8 @@ private:
     SOTTO_INLINE static bool read_long(const gap_list<Code, Index>& list, std::size_t from,
                                        std::size_t count, std::uint64_t& next,
                                        bit_reader& in) noexcept {
-        // Copies: variables whose addresses leave the function are kept in memory.
+        // Copies stay in registers: variables whose addresses leave the function are kept in
+        // memory.
         bit_reader copy = in;
         std::uint64_t copied_next = next;
         const gap_refusal why = gap_reading<Code>::read_singly(

@@ -11,36 +11,35 @@
 
 namespace sotto::detail::wire::inline SOTTO_UNIT {
 
-/// Why a gap was refused; a fault without its place. Nothing was if nothing is expected.
+/// Why a gap was refused: a fault without its place. `expected` is null if no gap was refused.
 struct gap_refusal {
     const char* expected = nullptr;
     std::uint64_t found = 0;
 };
 
-/// A list whose gaps are still to be read: how, into what, below what, and from where.
+/// A list whose gaps must still be read: code, target, limit and input.
 template <class Code, std::unsigned_integral Index>
 struct gap_list {
     Code code;
     std::span<Index> indices;
     std::uint64_t limit;
     bit_reader in;
-    std::uint64_t next = 0;  // one more than the last index that was read
+    std::uint64_t next = 0;  // one more than the last index read
 
-    /// So that a word mostly holds four.
+    /// True if a word usually holds four gaps.
     bool has_short_gaps() const noexcept {
         return in.bits_left() <= 13 * static_cast<std::int64_t>(indices.size());
     }
 };
 
-/// Reads one gap after another into indices below a limit, for a code that says how:
-///   code.fast(held, ready)     the gap that `held` begins with, which it shifts out; `ready` falls
-///                              by its bits, below 0 if these were more than it was: what is
-///                              returned is then not used
-///   code.slow(in, limit, gap)  any gap, with all checks; the refusal, if any
-/// Several gaps come from one word, and each waits only for the length of the one before.
+/// Reads one gap after another into indices below a limit, for a code with these functions:
+///   code.fast(held, ready)     returns the gap at the start of `held` and shifts it out. `ready`
+///                              decreases by its bits; if it falls below 0, the result is not used
+///   code.slow(in, limit, gap)  reads any gap, with all checks; returns the refusal, if any
+/// One word provides several gaps, and each waits only for the length of the one before.
 template <class Code>
 struct gap_reading {
-    // A function of its own, which only ends and long gaps need: the hot loop keeps its registers.
+    // A separate function for ends and long gaps, so that the hot loop keeps its registers.
     template <std::unsigned_integral Index>
     [[gnu::noinline]] static gap_refusal read_singly(const Code& code, std::span<Index> indices,
                                                      std::uint64_t limit, std::uint64_t& next,
@@ -79,14 +78,15 @@ struct gap_reading {
                     read_to(i + 2);
                     read_to(i + 3);
                 }
-                // No branch hangs on any one of them: only on whether all of them were held.
+                // No branch depends on a single gap, only on whether the word held all of them.
                 if (ready < 0 || last > limit) [[unlikely]]
                     break;
                 in.skip_to(held, ready);
                 next = last;
                 i += Together;
             }
-            // Copies: variables whose addresses leave the function are kept in memory.
+            // Copies stay in registers: variables whose addresses leave the function are kept in
+            // memory.
             bit_reader copy = in;
             std::uint64_t copied_next = next;
             const std::size_t count = (std::min)(Together, indices.size() - i);
@@ -100,7 +100,7 @@ struct gap_reading {
         return {};
     }
 
-    /// Reads the rest of a list. Leaves `in` after it, or before the gap that was refused.
+    /// Reads the rest of a list. `in` is then after it, or before the refused gap.
     template <std::unsigned_integral Index>
     SOTTO_INLINE static gap_refusal run(gap_list<Code, Index>* const& list) noexcept {
         const Code own = list->code;

@@ -14,45 +14,45 @@
 
 namespace sotto::detail::wire::inline SOTTO_UNIT {
 
-/// All that choosing a code needs to know about a list of indices, from one pass over it: whether
-/// it rises, what Rice's code takes with a few shifts, how often each class of gaps occurs.
+/// Statistics of a list of indices for the choice of a code, from one pass: whether it rises, the
+/// cost of Rice's code with a few shifts, and how often each class of gaps occurs.
 ///   cost    about 0.7 ns an index with AVX2; 15 KB of stack
 class gap_statistics {
 public:
-    static constexpr std::size_t classes_max = 304;  // classes that gaps below 2^40 can have
-    static constexpr int shifts = 5;                 // of Rice's code, for which bits are counted
+    static constexpr std::size_t classes_max = 304;  // number of classes of gaps below 2^40
+    static constexpr int shifts = 5;  // shifts of Rice's code for which bits are counted
 
-    ///   no   classes are left out
-    ///   yes  classes are counted
+    ///   no   skips the classes
+    ///   yes  counts the classes
     enum class counting : bool { no, yes };
 
-    /// Requires an index at least, and a last one below 2^40.
+    /// Requires at least one index, and a last index below 2^40.
     template <std::unsigned_integral Index>
     explicit gap_statistics(std::span<const Index> indices, gap_classes classes,
                             counting counts = counting::yes) noexcept;
 
-    /// Whether each index is above the one before.
+    /// True if each index is above the one before.
     bool rises() const noexcept { return rises_; }
 
-    /// The shift of Rice's code that the mean gap suggests.
+    /// Returns the shift of Rice's code that the mean gap suggests.
     int likely_shift() const noexcept { return likely_shift_; }
 
-    /// True if `quotients` knows about this shift.
+    /// True if `quotients` has a result for this shift.
     bool has(int shift) const noexcept {
         return shift >= lowest_shift_ && shift < lowest_shift_ + shifts;
     }
 
-    /// The sum of floor(gap / 2^shift) over all gaps.
+    /// Returns the sum of floor(gap / 2^shift) over all gaps.
     std::uint64_t quotients(int shift) const noexcept {
         return quotients_[static_cast<std::size_t>(shift - lowest_shift_)];
     }
 
-    /// Which classes were counted.
+    /// Returns the classes that were counted.
     gap_classes classes() const noexcept { return classes_; }
 
-    /// How often each class occurs; those behind `classes_end` do not.
+    /// Returns how often each class occurs. Classes from `classes_end` on do not occur.
     const std::array<std::uint64_t, classes_max>& counts() const noexcept { return counts_; }
-    /// One more than the last class that occurs may be.
+    /// Returns a bound above the last class that occurs.
     std::size_t classes_end() const noexcept { return classes_end_; }
 
 private:
@@ -69,14 +69,14 @@ private:
 
 static_assert(gap_classes{3}.of((std::uint64_t{1} << 40) - 1) < int{gap_statistics::classes_max});
 
-/// The kernel. It does not read the classes of indices that do not rise, whose gaps have wrapped
+/// The kernel. It does not look up classes of indices that do not rise: their gaps have wrapped
 /// around and may be of any class.
 struct gap_statistics::pass {
-    /// Whether indices rise; fills the survey if they do.
+    /// Returns true if the indices rise; then fills the statistics.
     template <std::unsigned_integral Index>
     SOTTO_INLINE static bool run(const std::span<const Index>& indices, const counting& wanted,
                                  gap_statistics* const& to) noexcept {
-        // Four tables in turn: a count just written is 5 cycles away from being read again.
+        // Uses four tables in turn: a written count can be read again only after 5 cycles.
         constexpr std::size_t tables = 4;
         std::array<std::array<std::uint64_t, classes_max>, tables> counts;
         const std::size_t end = wanted == counting::yes ? to->classes_end_ : 0;
@@ -90,12 +90,12 @@ struct gap_statistics::pass {
         std::array<std::uint64_t, shifts> quotients{};
         for (std::size_t start = 0; start < k; start += gap_chunk) {
             const std::size_t count = (std::min)(gap_chunk, k - start);
-            // Where they rise, all are as small as the last of them: no class is out of bounds.
+            // Rising indices are at most the last one, so no class is out of bounds.
             if (!gaps_of(indices.data(), start, count, gaps.data()) ||
                 indices[start + count - 1] > indices.back())
                 return false;
 
-            // The gaps of indices that rise sum to no more than fits one.
+            // The sum of the gaps of rising indices fits an Index.
             Index q0 = 0, q1 = 0, q2 = 0, q3 = 0, q4 = 0;
             for (std::size_t i = 0; i < count; ++i) {
                 Index q = static_cast<Index>(gaps[i] >> lowest);
@@ -136,7 +136,7 @@ gap_statistics::gap_statistics(std::span<const Index> indices, gap_classes class
     const std::uint64_t mean = indices.back() / indices.size();
     likely_shift_ = (std::max)(0, static_cast<int>(std::bit_width(mean)) - 2);
     lowest_shift_ = (std::max)(0, likely_shift_ - 2);
-    // No gap of a list that rises is longer than the last index.
+    // In a rising list no gap is longer than the last index.
     classes_end_ = static_cast<std::size_t>(classes.of(indices.back())) + 1;
     rises_ = run_coding_loop<pass>(indices, counts, this);
 }

@@ -50,7 +50,8 @@ result<index_mode> decode_indices(std::int64_t n, byte_view in, std::span<Index>
     auto mode = index_mode::run;
     if (!is_implied(n, k)) {
         mode = static_cast<index_mode>(reader.take(mode_bits));
-        // Every entry takes a bit in these two: a short input is refused before any is read.
+        // In these two modes every entry takes at least one bit: refuse a short input before
+        // reading any.
         if ((mode == index_mode::rice || mode == index_mode::classes) &&
             reader.bits_left() < static_cast<std::int64_t>(k))
             return reader.because("at least a bit for every entry", k);

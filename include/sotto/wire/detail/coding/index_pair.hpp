@@ -18,14 +18,14 @@
 
 namespace sotto::detail::wire::inline SOTTO_UNIT {
 
-/// What decode_indices is given.
+/// Arguments of decode_indices.
 template <std::unsigned_integral Index>
 struct coded_list {
     std::int64_t n;
     byte_view in;
     std::span<Index> indices;
 
-    /// Whether it has a mode at all, and no more entries than bits.
+    /// True if the list has a mode, and at most as many entries as bits.
     bool has_gaps() const noexcept {
         return index_fits<Index>(n) && indices.size() < static_cast<std::size_t>(n) &&
                !indices.empty() && indices.size() / 8 < in.size();
@@ -47,9 +47,9 @@ bool read_gap_pair(const result<Gaps>& first_code, const coded_list<Index>& firs
     return ends(a) && ends(b);
 }
 
-/// decode_indices of two lists at once, where both are written in the same mode, of gaps. False
-/// where they are not, or one is refused: what is in both is then unspecified, and each is to be
-/// decoded alone, which says why.
+/// Decodes two lists at once like decode_indices, if both use the same mode, with gaps. Returns
+/// false if they do not, or if one is refused. The indices are then unspecified: decode each list
+/// alone to get the reason.
 template <std::unsigned_integral Index>
 bool decode_index_pair(const coded_list<Index>& first, const coded_list<Index>& second) noexcept {
     if (!first.has_gaps() || !second.has_gaps()) return false;

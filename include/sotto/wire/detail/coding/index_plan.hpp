@@ -23,12 +23,12 @@ inline namespace SOTTO_UNIT {
 
 inline constexpr int mode_bits = 2;
 
-/// Bits for the first index of a run: it has n - k + 1 places.
+/// Returns the bits for the first index of a run, which has n - k + 1 possible places.
 constexpr int run_bits(std::int64_t n, std::size_t k) noexcept {
     return k == 0 ? 0 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n) - k));
 }
 
-/// There is nothing to say about no element, nor about all of them.
+/// True if the list needs no bits: no element or all elements.
 constexpr bool is_implied(std::int64_t n, std::size_t k) noexcept {
     return k == 0 || k == static_cast<std::size_t>(n);
 }
@@ -52,22 +52,23 @@ inline void require_rising(bool rising, std::int64_t n) {
                              std::to_string(n));
 }
 
-// Fewer entries cannot pay for the lengths of a prefix code.
+// Fewer entries do not pay for the lengths of a prefix code.
 inline constexpr std::size_t classes_k_min = 16;
 
-// From here on finer classes are tried too: they cost some 150 bits more to describe.
+// From this number on, finer classes are considered too: their description takes about 150 bits
+// more.
 inline constexpr std::size_t fine_classes_k_min = 1024;
 
 inline constexpr gap_classes coarse_classes{1};
 
-/// The mode that a list is written in, with what that mode needs to know.
+/// The mode of a list and the data that this mode needs.
 struct index_plan {
     coded_indices best;
     rice_code rice;
     class_code classes;
 };
 
-// Prices the four modes.
+// Computes the sizes of the four modes and chooses the smallest.
 //   errors  invalid_option, as encode_indices
 template <std::unsigned_integral Index>
 index_plan plan_of(std::int64_t n, std::span<const Index> indices) {

@@ -20,14 +20,14 @@ constexpr Word reversed_bytes(Word word) noexcept {
     return reversed;
 }
 
-/// A word from the machine's order of bytes to the wire's, or back: the same exchange.
+/// Converts a word between the machine's byte order and that of the wire, in both directions.
 template <std::unsigned_integral Word>
 constexpr Word little_endian(Word word) noexcept {
     if constexpr (std::endian::native == std::endian::big) return reversed_bytes(word);
     return word;
 }
 
-/// The word at `from`, which needs no alignment; requires sizeof(Word) readable bytes.
+/// Returns the word at `from`, which needs no alignment; requires sizeof(Word) readable bytes.
 template <std::unsigned_integral Word>
 Word load_little_endian(const std::byte* from) noexcept {
     Word word;

@@ -15,25 +15,25 @@
 
 namespace sotto::detail::wire::inline SOTTO_UNIT {
 
-/// A prefix code for at most 304 symbols, said by the length of every symbol's code: 0 for a symbol
-/// that does not occur, at most 12 for one that does. The codes themselves follow from the lengths
-/// (canonical: by length, then by symbol), and they always fill the code space: the sum of
-/// 2^-length is exactly 1.
+/// A prefix code for at most 304 symbols, given by the length of every symbol's code: 0 if a symbol
+/// does not occur, else at most 12. The codes follow from the lengths (canonical: by length, then
+/// by symbol). They always fill the code space: the sum of 2^-length is exactly 1.
 ///   wire    lengths from symbol 0 until the space is full, each relative to the last one that was
-///           not 0 (at first 6), bits in order of sending: 0 the same; 10 one more; 110 one less;
-///           1110 a run of unused symbols, its length in Elias gamma; 1111 another length, in 4
-///           bits. About 2 bits a symbol that occurs
-///   errors  read refuses what write would not have written, and a space not exactly filled
+///           not 0 (at first 6), bits in sending order: 0 the same; 10 one more; 110 one less; 1110
+///           a run of unused symbols, its length in Elias gamma; 1111 another length, in 4 bits.
+///           About 2 bits for each symbol that occurs
+///   errors  read refuses anything that write would not have written, and a space not exactly
+///           filled
 ///   source  Huffman 1952; two queues instead of a heap: van Leeuwen 1976
 class prefix_code {
 public:
     static constexpr int length_max = 12;  // a table of 2^12 entries of 2 bytes decodes it: 8 KB
-    static constexpr std::size_t symbols_max = sorted_counts::symbols_max;  // that a code can have
+    static constexpr std::size_t symbols_max = sorted_counts::symbols_max;  // in a code
 
-    /// A code for symbols that occur `counts[i]` times: optimal, or very nearly so where the
-    /// optimum has codes that are too long. At least two symbols get one, since the code of a
-    /// single one would have no bits. Requires 2 to 304 counts, not all 0, each below 2^48.
-    ///   cost    about 15 ns for each symbol that occurs; no memory but the stack
+    /// Returns a code for symbols that occur `counts[i]` times. It is optimal, or almost optimal if
+    /// the optimum has codes that are too long. At least two symbols get a code, because a single
+    /// code would have no bits. Requires 2 to 304 counts, not all 0, each below 2^48.
+    ///   cost    about 15 ns for each symbol that occurs; no memory except the stack
     static prefix_code of(std::span<const std::uint64_t> counts) noexcept {
         const sorted_counts sorted(counts);
         const census symbols = limited(census_of_tree(sorted));
@@ -45,18 +45,19 @@ public:
         return code;
     }
 
-    /// One more than the largest symbol that has a code.
+    /// Returns one more than the largest symbol that has a code.
     std::size_t size() const noexcept { return size_; }
 
-    /// Bits of a symbol's code; 0: it has none.
+    /// Returns the bits of a symbol's code; 0 if it has none.
     int length(std::size_t symbol) const noexcept { return lengths_[symbol]; }
 
-    /// Bits of the longest code.
+    /// Returns the bits of the longest code.
     int longest() const noexcept {
         return *std::max_element(lengths_.begin(), lengths_.begin() + std::ptrdiff_t(size_));
     }
 
-    /// Calls visit(symbol, bits, length) for every symbol with a code; the lowest bit goes first.
+    /// Calls visit(symbol, bits, length) for every symbol with a code; the lowest bit is sent
+    /// first.
     template <class Visit>
     void for_each(Visit visit) const {
         census next = first_codes(symbols_of_length());
@@ -66,8 +67,8 @@ public:
                       length);
     }
 
-    /// For every number below 2^longest: what entry_of(symbol, length) says of the code that it
-    /// begins with. Returns the longest length.
+    /// Sets the entry of every number below 2^longest to entry_of(symbol, length) of the code at
+    /// its start. Returns the longest length.
     ///   cost    each code is written once; the table doubles with each length
     template <class Table, class EntryOf>
     int fill_table(Table& table, EntryOf entry_of) const {
@@ -83,7 +84,7 @@ public:
 
         int length = 0;
         std::size_t at = 0;
-        table[0] = {};  // until a code is there
+        table[0] = {};  // before the first code
         for (std::uint32_t space = 0; space != full_space;) {
             const std::size_t size = std::size_t{1} << length++;
             std::copy_n(table.begin(), size, table.begin() + std::ptrdiff_t(size));
@@ -96,7 +97,7 @@ public:
         return length;
     }
 
-    /// Sends the lengths to a bit_writer, or to a bit_counter to know what they take.
+    /// Writes the lengths to a bit_writer, or to a bit_counter to get their size.
     template <class Sink>
     void write(Sink& out) const {
         int last = first_guess;
@@ -125,7 +126,7 @@ public:
         }
     }
 
-    /// What write wrote; a fault for lengths that do not fill the space.
+    /// Reads what write wrote; returns a fault for lengths that do not fill the space.
     static result<prefix_code> read(bit_reader& in) noexcept {
         prefix_code code;
         int last = first_guess;
@@ -164,7 +165,7 @@ public:
     }
 
 private:
-    using census = std::array<std::uint64_t, length_max + 1>;  // how many symbols have each length
+    using census = std::array<std::uint64_t, length_max + 1>;  // number of symbols of each length
 
     static constexpr std::uint32_t full_space = 1u << length_max;
     static constexpr int first_guess = 6;
@@ -185,7 +186,7 @@ private:
         return symbols;
     }
 
-    // The first code of each length, highest bit first.
+    // Returns the first code of each length, highest bit first.
     static census first_codes(const census& symbols) noexcept {
         census first{};
         for (int length = 1; length < length_max; ++length)
@@ -201,9 +202,9 @@ private:
         return bits >> (16 - length);
     }
 
-    // Huffman's tree over counts in rising order. Leaves and inner nodes each come in rising order
-    // of their weight, so the lightest is at the front of one of two queues. Deeper than the limit
-    // counts as the limit.
+    // Builds Huffman's tree over counts in rising order. Leaves and inner nodes each arrive in
+    // rising order of weight, so the lightest is at the front of one of two queues. A depth above
+    // the limit counts as the limit.
     static census census_of_tree(const sorted_counts& sorted) noexcept {
         std::array<std::uint64_t, symbols_max + 1> weight;
         std::array<std::uint16_t, 2 * symbols_max> parent;
@@ -211,10 +212,10 @@ private:
         const std::size_t leaves = sorted.size(), inner = leaves - 1;
         std::size_t leaf = 0, front = 0;
         for (std::size_t node = 0; node < inner; ++node) {
-            weight[node] = ~std::uint64_t{0};  // not there yet: more than any other
+            weight[node] = ~std::uint64_t{0};  // not built yet: more than any other
             std::uint64_t sum = 0;
             for (int child = 0; child < 2; ++child) {
-                // Which it is cannot be foretold: chosen without a branch.
+                // The choice is unpredictable, so it is made without a branch.
                 const std::uint64_t of_leaf = sorted.count(leaf), of_inner = weight[front];
                 const std::size_t takes_leaf = of_leaf <= of_inner ? 1 : 0;
                 sum += (std::min)(of_leaf, of_inner);
@@ -234,8 +235,8 @@ private:
         return symbols;
     }
 
-    // Codes cut to the limit take too much space. Each step takes a symbol from the deepest level
-    // above the limit and one from the limit, and hangs both one level below the first: the space
+    // Codes cut to the limit take too much space. Each step takes one symbol from the deepest level
+    // above the limit and one from the limit, and puts both one level below the first. The space
     // shrinks by one unit.
     static census limited(census symbols) noexcept {
         std::uint64_t space = 0;

@@ -17,29 +17,29 @@
 
 namespace sotto::detail::wire::inline SOTTO_UNIT {
 
-/// Gaps as a quotient by 2^shift in unary and a remainder in `shift` raw bits: the code for few
-/// entries, since its only parameter is a number, and for indices without structure, where it is at
-/// most 0.13 bits above the best.
+/// Codes each gap as a quotient by 2^shift in unary and a remainder in `shift` raw bits. Its only
+/// parameter is a number, so it suits few entries. It also suits indices without structure, where
+/// it takes at most 0.13 bits more than the best code.
 ///   math    k (shift + 1) + sum of floor(gap / 2^shift) bits; gaps sum to at most n - k
 ///   wire    6 bits shift (0..40), then per gap: quotient zeros, a one, the remainder
 ///   source  Rice and Plaunt 1971; Golomb 1966
 struct rice_code {
-    static constexpr int shift_max = 40;   // at most, on the wire
-    static constexpr int header_bits = 6;  // for the shift
+    static constexpr int shift_max = 40;   // most on the wire
+    static constexpr int header_bits = 6;  // bits of the shift
 
     int shift = 0;          // raw bits of a gap
-    std::int64_t bits = 0;  // all of them, exactly
+    std::int64_t bits = 0;  // exact number of all bits
 
-    /// The cheapest shift for k >= 1 indices. The cost is convex in the shift (each halving of the
-    /// gaps takes off no more quotients than the one before), so walking downhill from a guess ends
-    /// at the least.
-    ///   cost    one pass, and one for each shift that the survey did not look at: mostly none
+    /// Returns the code with the cheapest shift for k >= 1 indices. The cost is convex in the
+    /// shift: each halving of the gaps saves at most as many quotients as the one before. So a
+    /// downhill walk from a guess ends at the minimum.
+    ///   cost    one pass, and one for each shift that the survey did not cover: usually none
     template <std::unsigned_integral Index>
     static rice_code of(std::span<const Index> indices) noexcept {
         return of(indices, gap_statistics(indices, gap_classes{}, gap_statistics::counting::no));
     }
 
-    /// The same, of indices that were looked at before.
+    /// Same for indices that were already analysed.
     template <std::unsigned_integral Index>
     static rice_code of(std::span<const Index> indices, const gap_statistics& survey) noexcept {
         const int highest = (std::min)(shift_max, std::numeric_limits<Index>::digits - 1);
@@ -64,10 +64,10 @@ struct rice_code {
         run_coding_loop<writing>(indices, shift, &out);
     }
 
-    /// How a gap is read, see gap_reading.
+    /// Reads a gap, see gap_reading.
     struct gaps {
         int shift;           // raw bits of a gap
-        std::uint64_t mask;  // of these bits
+        std::uint64_t mask;  // mask of these bits
 
         /// See gap_reading.
         SOTTO_INLINE std::uint64_t fast(std::uint64_t& held, int& ready) const noexcept {
@@ -100,7 +100,7 @@ struct rice_code {
         }
     };
 
-    /// The shift, and with it how gaps are read; a fault above 40.
+    /// Reads the shift; returns a fault if it is above 40.
     static result<gaps> read_head(bit_reader& in) noexcept {
         const int shift = static_cast<int>(in.take(header_bits));
         if (shift > shift_max)
@@ -159,7 +159,7 @@ private:
             };
             std::uint64_t next = 0;
             std::size_t i = 0;
-            // Two gaps in one put where they fit.
+            // Writes two gaps with one put if they fit.
             for (; i + 2 <= indices.size(); i += 2) {
                 const std::uint64_t first = indices[i] - next;
                 const std::uint64_t second = indices[i + 1] - std::uint64_t{indices[i]} - 1;
@@ -167,7 +167,7 @@ private:
                 const std::uint64_t a = first >> shift, b = second >> shift;
                 const std::uint64_t both = a + b + 2 * (1 + static_cast<unsigned>(shift));
                 if (both <= 56) [[likely]] {
-                    // The second's last bits: its one, and its remainder above that.
+                    // Last bits of the second gap: its one, and its remainder above it.
                     const std::uint64_t high = ((second & mask) << 1 | 1) << b;
                     const std::uint64_t low = (first & mask) << 1 | 1;
                     out.put((high << (shift + 1) | low) << a, static_cast<int>(both));

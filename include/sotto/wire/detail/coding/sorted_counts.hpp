@@ -11,13 +11,13 @@
 
 namespace sotto::detail::wire::inline SOTTO_UNIT {
 
-/// The symbols of a prefix code that occur, and one more if there is only one: rarest first; of
-/// equals, the lower symbol first.
-///   cost    one pass over them for every six bits of the largest count. What branches on counts,
-///           as a sort by comparison does, is four times slower on counts not seen before
+/// The symbols of a prefix code that occur, plus another if there is only one, rarest first. Among
+/// equal counts the lower symbol is first.
+///   cost    one pass over them for every six bits of the largest count. Branches on counts, as in
+///           a sort by comparison, take four times as long on new counts
 class sorted_counts {
 public:
-    static constexpr std::size_t symbols_max = 304;  // that a code can have
+    static constexpr std::size_t symbols_max = 304;  // most symbols of a code
 
     /// Requires 2 to 304 counts, not all 0, each below 2^48.
     explicit sorted_counts(std::span<const std::uint64_t> counts) noexcept {
@@ -28,7 +28,7 @@ public:
             all |= counts[symbol];
         }
         if (size_ == 1) {
-            // With a count of 0 it comes first.
+            // Its count is 0, so it is first.
             entries_[1] = entries_[0];
             entries_[0] = symbol(0) == 0 ? 1 : 0;
             size_ = 2;
@@ -37,11 +37,12 @@ public:
         entries_[size_] = 0;
     }
 
-    /// Symbols that were taken in.
+    /// Returns the number of symbols.
     std::size_t size() const noexcept { return size_; }
-    /// The i-th of them, rarest first.
+    /// Returns the i-th symbol, rarest first.
     std::size_t symbol(std::size_t i) const noexcept { return entries_[i] & 0xFFFF; }
-    /// Behind the last one: more than any sum of counts, so that it is never taken.
+    /// Returns the i-th count. After the last symbol it exceeds any sum of counts, so it is never
+    /// chosen.
     std::uint64_t count(std::size_t i) const noexcept {
         return entries_[i] >> symbol_bits | (0 - std::uint64_t{i == size_});
     }

@@ -10,34 +10,34 @@
 
 namespace sotto::detail::wire::inline SOTTO_UNIT {
 
-/// What a frame is for. `value` is the meaning of its field of that name.
+/// Type of a frame. The comments give the meaning of its field `value`.
 enum class frame_type : std::uint8_t {
-    message = 1,  // a message that the receiver has room for; value: credit given back
-    announce,     // a message of `size` bytes waits at the sender; value: likewise
-    ready,        // there is memory for the announcement number `round`; value: likewise
-    granted,      // the message of the announcement number `round`; value: likewise
-    credit,       // nothing but credit given back: value
-    heartbeat,    // value: whom its sender waits for, plus 2
-    vote,         // in poll `round` of the ballot `value`; item: 1 for true
-    report,       // payload: who failed and which polls are complete, see membership_report
-    leave,        // its sender is done, and closes the connection
-    part,         // what follows of the message before it; value: credit given back
+    message = 1,  // a message that the receiver has room for; value: returned credit
+    announce,     // a message of `size` bytes waits at the sender; value: returned credit
+    ready,        // the receiver has memory for announcement number `round`; value: returned credit
+    granted,      // the message of announcement number `round`; value: returned credit
+    credit,       // only returned credit; value: its amount
+    heartbeat,    // value: rank that the sender waits for, plus 2
+    vote,         // in poll `round` of ballot `value`; item: 1 for true
+    report,       // payload: failed ranks and complete polls, see membership_report
+    leave,        // the sender is done and closes the connection
+    part,         // next part of the message before it; value: returned credit
 };
 
-/// Where messages go in parts: bytes of each but the last. The first goes with the message's own
-/// frame, the others follow it at once. So a digest is computed, and checked, of bytes that are in
-/// a cache, while those before them are on their way.
+/// Bytes of each part of a large message, except the last part. The first part is in the frame of
+/// the message, and the others follow it at once. So each digest is computed and checked while its
+/// bytes are in a cache and earlier parts are in flight.
 constexpr std::int64_t message_part_bytes = 262144;
 
-/// What stands before every payload.
+/// Header of a frame, before its payload.
 struct frame_header {
-    frame_type type = frame_type::message;  // what it is for
-    std::uint32_t epoch = 0;                // of the membership
-    std::uint64_t sequence = 0;             // frames sent before on this connection
-    std::uint32_t channel = 0;              // these three: the message's tag
+    frame_type type = frame_type::message;  // type of the frame
+    std::uint32_t epoch = 0;                // epoch of the membership
+    std::uint64_t sequence = 0;             // number of frames sent before on this connection
+    std::uint32_t channel = 0;              // channel, item and round: tag of the message
     std::uint32_t item = 0;                 // see tag
     std::uint64_t round = 0;                // see tag
-    std::uint64_t size = 0;                 // bytes of the message; of a part those of the part
+    std::uint64_t size = 0;                 // bytes of the message, or of the part
     std::uint64_t value = 0;                // see frame_type
     std::uint64_t payload_digest = 0;       // XXH3-64 of the payload
 
@@ -46,11 +46,12 @@ struct frame_header {
 
 constexpr std::size_t frame_header_bytes = 64;  // on the wire
 
-constexpr std::uint16_t frame_magic = 0x5073;  // what every frame begins with
+constexpr std::uint16_t frame_magic = 0x5073;  // first bytes of every frame
 
-constexpr std::uint8_t protocol_version = 1;  // that this build speaks
+constexpr std::uint8_t protocol_version = 1;  // of this build
 
-/// XXH3-64 of bytes, seeded for one direction of one connection: it finds accidents, not forgeries.
+/// Returns XXH3-64 of bytes, seeded for one direction of one connection. It detects accidents, not
+/// forgeries.
 std::uint64_t frame_digest(byte_view content, std::uint64_t seed) noexcept;
 
 /// Writes the 64 bytes of a header; requires as many at `to`.
@@ -70,8 +71,8 @@ std::uint64_t frame_digest(byte_view content, std::uint64_t seed) noexcept;
 void write_frame_header(const frame_header& header, std::uint64_t seed, std::byte* to) noexcept;
 
 /// Reads a header; requires 64 readable bytes at `from`.
-///   errors  refuses another magic number, version or type, and a header that was damaged. The
-///           size is the sender's word: bound it before use
+///   errors  refuses another magic number, version or type, and a damaged header. The size is not
+///           verified: bound it before use
 result<frame_header> read_frame_header(const std::byte* from, std::uint64_t seed) noexcept;
 
 }  // namespace sotto::detail::wire::inline SOTTO_UNIT

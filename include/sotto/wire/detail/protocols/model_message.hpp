@@ -12,43 +12,43 @@
 
 namespace sotto::detail::wire {
 
-/// What is said of a model: all of it, or how it has changed since it was last sent.
+/// Content of a message about a model.
 ///   whole   its parameters and buffers
-///   change  what is to be added to what was sent before
+///   change  what to add to the model that was sent before
 enum class model_kind : std::uint32_t { whole, change };
 
-/// What is said of a model before its parts.
+/// Header of a message about a model.
 struct model_header {
-    model_kind kind = model_kind::whole;       // what the parts are
-    std::uint32_t parts = 0;                   // messages that follow
-    std::uint64_t number = 0;                  // models that were sent before this one
-    std::uint64_t step = 0;                    // of those who train it
-    double label_loss = 0.0;                   // lately; not finite where that is not known
-    std::array<std::byte, 16> architecture{};  // a digest, see checkpoint::architecture
+    model_kind kind = model_kind::whole;       // kind of the parts
+    std::uint32_t parts = 0;                   // number of messages that follow
+    std::uint64_t number = 0;                  // number of models that were sent before this one
+    std::uint64_t step = 0;                    // step of its training
+    double label_loss = 0.0;                   // recent loss; not finite if unknown
+    std::array<std::byte, 16> architecture{};  // digest, see checkpoint::architecture
 };
 
 inline constexpr std::size_t model_header_bytes = 48;  // on the wire
 
 inline namespace SOTTO_UNIT {
 
-/// Bytes before so many messages.
+/// Returns the bytes before `parts` messages.
 constexpr std::size_t model_head_bytes(std::size_t parts) noexcept {
     return model_header_bytes + 8 * parts;
 }
 
-/// Writes a header, and after it the sizes of the messages, to memory of model_head_bytes.
+/// Writes a header, then the sizes of the messages, to memory of model_head_bytes.
 ///   wire    | bytes | content, little endian                          |
-///           | 4     | 0 all of a model, 1 its change                  |
-///           | 4     | p, messages                                     |
+///           | 4     | 0 a whole model, 1 its change                   |
+///           | 4     | p, number of messages                           |
 ///           | 8     | models that were sent before this one           |
-///           | 8     | steps of those who train it                     |
+///           | 8     | steps of its training                           |
 ///           | 8     | its loss by the labels, a double                |
 ///           | 16    | digest of its architecture                      |
 ///           | 8 p   | bytes of each message, which follow in order    |
 void write_model_head(const model_header& h, std::span<const std::uint64_t> sizes,
                       std::byte* to) noexcept;
 
-/// A model of as many messages as there are `messages`, which get views into `in`.
+/// Reads a model of messages.size() messages; `messages` receives views into `in`.
 ///   errors  refuses any other number, sizes that do not add up to the rest, steps of 2^62 and
 ///           more, and bytes that are not as above
 result<model_header> read_model(byte_view in, std::span<byte_view> messages) noexcept;

@@ -11,41 +11,41 @@
 
 namespace sotto::detail::wire {
 
-/// What ranks that have met say to each other until all can begin.
+/// Kind of a message between ranks that have met, until all can begin.
 enum class saying : std::uint8_t {
-    welcome,  // the answer to a hello that is accepted
-    refused,  // the answer to one that is not, or the end of the job: `why` says it
-    alive,    // nothing else: its sender is still there
-    table,    // to all, who listens where: a table of ranks follows
-    ready,    // to rank 0: all connections are there
-    lacks,    // to rank 0: none to rank `ours` in time
-    go,       // from rank 0: all are ready
+    welcome,  // accepts a hello
+    refused,  // refuses a hello, or ends the job: see `why`
+    alive,    // the sender still lives
+    table,    // to all ranks: a table of where each listens follows
+    ready,    // to rank 0: all connections exist
+    lacks,    // to rank 0: no connection to rank `ours`; its own rank: too few descriptors
+    go,       // from rank 0: all ranks are ready
 };
 
 /// Why a rank is refused.
 enum class refusal : std::uint8_t {
-    none,        // it is not
-    version,     // ours and theirs: highest versions
-    job,         // digests of the names
-    world,       // sizes
-    rank,        // ours: the size; theirs: the rank
+    none,        // it is not refused
+    version,     // ours and theirs: highest protocol versions
+    job,         // digests of the job names
+    world,       // world sizes
+    rank,        // ours: the world size; theirs: the rank
     duplicate,   // theirs: the rank
-    epoch,       // of the membership: another one
-    agreed,      // of the agreed values, the one called `which`
-    unexpected,  // a connection that this rank does not wait for
-    absent,      // ours: a rank that never came; theirs: how many did not
-    lost,        // ours: a rank that had come and is gone
+    epoch,       // another epoch of the membership
+    agreed,      // the agreed value with the index `which`
+    unexpected,  // a connection that this rank does not expect
+    absent,      // ours: a rank that never connected; theirs: number of such ranks
+    lost,        // ours: a rank that connected and then left
 };
 
-/// What is said, and what is needed to understand it.
+/// A message between ranks that have met.
 struct rendezvous_message {
-    saying what = saying::welcome;  // what is said
-    refusal why = refusal::none;    // for saying::refused alone
-    std::uint8_t which = 0;         // of the agreed values, where one of them is at fault
-    std::uint32_t rank = 0;         // that says it
+    saying what = saying::welcome;  // kind of the message
+    refusal why = refusal::none;    // only for saying::refused
+    std::uint8_t which = 0;         // index of the agreed value at fault
+    std::uint32_t rank = 0;         // rank that sends it
     std::uint64_t ours = 0;         // see refusal and saying
     std::uint64_t theirs = 0;       // see refusal
-    std::uint64_t incarnation = 0;  // of the rank's start, see hello
+    std::uint64_t incarnation = 0;  // of the sender, see hello
     friend bool operator==(const rendezvous_message&, const rendezvous_message&) = default;
 };
 
@@ -55,25 +55,25 @@ constexpr std::uint32_t rendezvous_message_magic = 0x6f574f53;  // SOWo
 
 inline namespace SOTTO_UNIT {
 
-/// Bytes of a message.
+/// Returns the bytes of a message.
 ///   wire    | bytes | content, little endian             |
 ///           | 4     | SOWo                               |
-///           | 1     | what it says, 0 to 6               |
-///           | 1     | why something is refused, 0 to 10  |
+///           | 1     | kind, 0 to 6                       |
+///           | 1     | reason of a refusal, 0 to 10       |
 ///           | 1     | which agreed value                 |
 ///           | 1     | 0                                  |
-///           | 4     | rank that says it                  |
+///           | 4     | rank that sends it                 |
 ///           | 4     | 0                                  |
-///           | 8     | its value                          |
-///           | 8     | the value that was said to it      |
+///           | 8     | its own value (ours)               |
+///           | 8     | the value it received (theirs)     |
 ///           | 8     | its incarnation                    |
 ///           | 8     | XXH3-64 of all before              |
 std::array<std::byte, rendezvous_message_bytes> written_rendezvous_message(
     const rendezvous_message& w) noexcept;
 
 /// Reads a message; requires rendezvous_message_bytes at `from`.
-///   errors  refuses other magic bytes, a damaged one, a saying or refusal that there is not, and a
-///           refusal without its reason
+///   errors  refuses other magic bytes, a damaged message, an unknown kind or reason, and a refusal
+///           without its reason
 result<rendezvous_message> read_rendezvous_message(const std::byte* from) noexcept;
 
 }  // namespace SOTTO_UNIT

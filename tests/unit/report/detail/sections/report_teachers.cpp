@@ -44,8 +44,8 @@ TEST_CASE("the report says in a sentence what became of teachers, draws it and l
     const std::string text = page({taught_run(600), made_up("dense", 20, 1.0, 0.9)});
     CHECK(fault_of(text) == "");
     for (const char* part :
-         {"<h2>What teachers distilled_model</h2>",
-          "<b>distilled_model</b>, which trains group-0: Group 1&#39;s models were heard in all "
+         {"<h2>What teachers taught</h2>",
+          "<b>taught</b>, which trains group-0: Group 1&#39;s models were heard in all "
           "550 steps "
           "since step 51, on average 24.5 steps old. Group 2&#39;s models were heard in 91 % of "
           "them, on average 24.5 steps old, and left out at steps 401 to 450: not finite.</p>",
@@ -102,7 +102,7 @@ TEST_CASE("what teachers' passes forward cost is a part of computing, here and i
 TEST_CASE("who is left out when the log ends is among the diagnostics, and who never came is not") {
     CHECK(
         has(page({taught_run(420)}),
-            "<span class=\"bad\">distilled_model</span>: group 2 is left out from step 401 on: not "
+            "<span class=\"bad\">taught</span>: group 2 is left out from step 401 on: not "
             "finite</li>"));
     CHECK_FALSE(has(page({taught_run(600)}), "is left out from step"));
     CHECK_FALSE(has(page({taught_run(40)}), "is left out from step"));
