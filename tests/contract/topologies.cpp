@@ -63,7 +63,7 @@ TEST_CASE_TEMPLATE_DEFINE("rows and columns add up to 1, and no weight is below 
             CHECK_NOTHROW(w.require_doubly_stochastic());
             for (int rank = 0; rank < ranks; ++rank) {
                 CHECK(w.own_weight(rank) >= -1e-12);
-                CHECK(w.local_data(rank) >= -1e-12);
+                CHECK(w.kept_share(rank) >= -1e-12);
                 for (const sotto::detail::topologies::neighbour& n : w.into(rank)) {
                     CHECK(n.rank != rank);
                     CHECK(n.weight > 0.0);

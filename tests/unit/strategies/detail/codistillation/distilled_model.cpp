@@ -59,7 +59,7 @@ TEST_CASE("without teachers, or with weight 0, it is the model's own gradient to
     const forward_kl kl;
     for (const auto& [teachers, weight] : {std::pair(std::span<const detail::teacher_view>(), 1.0),
                                            std::pair(std::span(one), 0.0)}) {
-        detail::taught lessons(model, kl, teachers, weight, memory);
+        detail::distilled_model lessons(model, kl, teachers, weight, memory);
         std::vector<float> gradient(parameters.size());
         CHECK(lessons.gradient(parameters, batch, gradient, ignore) == loss);
         CHECK(gradient == plain);
@@ -77,7 +77,7 @@ TEST_CASE("who is not heard changes nothing; the others count alike") {
     detail::lesson_memory memory;
     const forward_kl kl;
     const auto gradient_by = [&](std::span<const detail::teacher_view> teachers, auto judge) {
-        detail::taught lessons(model, kl, teachers, 1.0, memory, judge);
+        detail::distilled_model lessons(model, kl, teachers, 1.0, memory, judge);
         std::vector<float> gradient(parameters.size());
         lessons.gradient(parameters, batch, gradient, ignore);
         return gradient;
@@ -107,7 +107,7 @@ TEST_CASE("a teacher that is the student changes nothing, to the last bit") {
     const std::vector<detail::teacher_view> itself{{parameters, {}}};
     detail::lesson_memory memory;
     const soft_cross_entropy loss_of_teachers;
-    detail::taught lessons(model, loss_of_teachers, std::span(itself), 10.0, memory);
+    detail::distilled_model lessons(model, loss_of_teachers, std::span(itself), 10.0, memory);
     CHECK(lessons.gradient(parameters, batch, gradient, ignore) == loss);
     CHECK(gradient == plain);
     CHECK(lessons.had().agreement == 1.0);
@@ -123,7 +123,7 @@ TEST_CASE("the gradient is the slope of both losses, with the teachers held") {
     const forward_kl kl{.temperature = 2.0};
     constexpr double weight = 0.7;
     detail::lesson_memory memory;
-    detail::taught lessons(model, kl, std::span(teachers), weight, memory);
+    detail::distilled_model lessons(model, kl, std::span(teachers), weight, memory);
     std::vector<float> gradient(parameters.size()), scratch(parameters.size());
     lessons.gradient(parameters, batch, gradient, ignore);
     const auto value = [&] {
@@ -180,7 +180,7 @@ TEST_CASE("no gradient reaches a teacher: its parameters, buffers and targets st
                expected);
     for (float& target : expected) target /= 2.0f;
     detail::lesson_memory memory;
-    detail::taught lessons(model, kl, std::span(both), 1.0, memory);
+    detail::distilled_model lessons(model, kl, std::span(both), 1.0, memory);
     std::vector<float> gradient(parameters.size());
     lessons.gradient(parameters, batch, gradient, ignore);
     CHECK(lessons.had().heard == 2);
@@ -244,7 +244,7 @@ TEST_CASE("of a sequence each position has a distribution of its own to learn") 
 
     detail::lesson_memory memory;
     const forward_kl kl{.temperature = temperature};
-    detail::taught lessons(model, kl, std::span(both), weight, memory);
+    detail::distilled_model lessons(model, kl, std::span(both), weight, memory);
     lessons.gradient(parameters, batch, gradient, ignore);
     CHECK(lessons.had().distillation_loss == doctest::Approx(divergence).epsilon(1e-5));
     CHECK(divergence > 1e-3);
@@ -274,8 +274,8 @@ TEST_CASE("teachers are asked of the next batch while this one's gradients trave
     std::vector<std::pair<int, std::size_t>> passes;
     const auto step = [&](std::int64_t number, const data::labelled_batch& batch,
                           const data::labelled_batch* next) {
-        detail::taught lessons(model, kl, std::span(both), 1.0, memory, detail::hear_all{},
-                               pass_counter{&announced, &passes});
+        detail::distilled_model lessons(model, kl, std::span(both), 1.0, memory, detail::hear_all{},
+                                        pass_counter{&announced, &passes});
         lessons.look_ahead(number, next);
         std::vector<float> gradient(parameters.size());
         announced = 0;
@@ -284,7 +284,7 @@ TEST_CASE("teachers are asked of the next batch while this one's gradients trave
         announced = -1;
         lessons.meanwhile([&] { ++advanced; });
         CHECK(advanced == (next ? 2 : 0));  // after each teacher
-        detail::taught plain(model, kl, std::span(both), 1.0, other);
+        detail::distilled_model plain(model, kl, std::span(both), 1.0, other);
         std::vector<float> expected(parameters.size());
         plain.gradient(parameters, batch, expected, ignore);
         CHECK(gradient == expected);

@@ -43,7 +43,7 @@ TEST_CASE("by shares the change of a round is of the parameters, not of what is 
             moved[i] = a[i] * z[i] - rate * (z[i] - static_cast<double>(i));
         for (std::size_t i = 0; i < n; ++i)
             for (std::size_t j = 0; j < n; ++j) {
-                const double share = i == j ? p.local_data(static_cast<int>(i))
+                const double share = i == j ? p.kept_share(static_cast<int>(i))
                                             : p.weight(static_cast<int>(i), static_cast<int>(j));
                 x[i] += share * moved[j];
                 weight[i] += share * a[j];

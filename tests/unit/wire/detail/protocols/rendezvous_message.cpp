@@ -10,15 +10,15 @@ using namespace sotto::detail::wire;
 
 namespace {
 
-const word some{saying::refused, refusal::agreed, 3, 2, 64, 65, 0x2122232425262728};
+const rendezvous_message some{saying::refused, refusal::agreed, 3, 2, 64, 65, 0x2122232425262728};
 
-std::int64_t fault_at(const word& w) {
+std::int64_t fault_at(const rendezvous_message& w) {
     return read_rendezvous_message(written_rendezvous_message(w).data()).why().offset;
 }
 
 }  // namespace
 
-TEST_CASE("a word comes back as it was, and every flipped bit is found") {
+TEST_CASE("a rendezvous message comes back as it was, and every flipped bit is found") {
     const auto out = written_rendezvous_message(some);
     const auto read = read_rendezvous_message(out.data());
     REQUIRE(read);
@@ -30,7 +30,7 @@ TEST_CASE("a word comes back as it was, and every flipped bit is found") {
     }
 }
 
-TEST_CASE("a word that there is not is refused") {
+TEST_CASE("a rendezvous message that there is not is refused") {
     CHECK(fault_at({static_cast<saying>(7)}) == 4);
     CHECK(fault_at({saying::refused, static_cast<refusal>(11)}) == 5);
     CHECK(fault_at({saying::refused, refusal::agreed, agreed_values}) == 6);
