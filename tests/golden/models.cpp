@@ -3,6 +3,7 @@
 #include <string>
 
 #include "golden/lines.hpp"
+#include "sotto/checkpoint/detail/former_names.hpp"
 #include "sotto/core/describe.hpp"
 #include "sotto/models/character_lstm.hpp"
 #include "sotto/models/lenet.hpp"
@@ -34,13 +35,13 @@ std::string texts_of(const Models&... models) {
 
 }  // namespace
 
-// A checkpoint holds its model's text: one that changes is another model's to an older checkpoint.
-TEST_CASE("golden: models and layers are described as checkpoints have it") {
+// A checkpoint holds its model's text. The file has those of commit 3f09fcb5.
+TEST_CASE("golden: models' texts of old checkpoints, with today's names -> those of today") {
     testing::check_lines(
         texts_of(models::softmax_regression{4, 3}, models::mlp{4, 3, 2}, models::lenet{},
                  models::residual_cnn{}, models::character_lstm{7}) +
             texts_of(nn::dense{2}, nn::lstm{3}, nn::embedding{5, 2}, nn::batch_norm{},
                      nn::dropout{}, nn::drop_connect{}, nn::average_pool2d{}, nn::conv2d{2},
                      nn::max_pool2d{}, nn::relu{}, nn::highway{nn::dense{2}, nn::dense{2}}),
-        "models.txt");
+        "models.txt", detail::checkpoint::with_current_names);
 }

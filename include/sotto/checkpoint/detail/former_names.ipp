@@ -19,7 +19,8 @@ struct renamed {
 inline constexpr std::array renamed_options{renamed{"group_bytes", "bucket_bytes"}};
 
 /// Types: the whole text after " = ".
-inline constexpr std::array renamed_types{renamed{"random_pairs", "noloco"}};
+inline constexpr std::array renamed_types{renamed{"random_pairs", "noloco"},
+                                          renamed{"nn::widen", "nn::option_a_shortcut"}};
 
 SOTTO_DECL std::string with_current_names(std::string_view configuration) {
     std::string text;
