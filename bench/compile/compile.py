@@ -12,10 +12,8 @@ were set on. LibTorch (Debian: libtorch-dev) is left out where it is not there. 
 run. --table writes bench/results/compile.md."""
 
 import argparse
-import datetime
 import os
 import pathlib
-import platform
 import shlex
 import shutil
 import statistics
@@ -23,9 +21,13 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from common.machine import today  # noqa: E402
+from common.project import RESULTS, ROOT  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
-RESULT = ROOT / "bench/results/compile.md"
+PAGE = RESULTS / "compile.md"
 LIBTORCH_SECONDS = 21.0  # user seconds of the LibTorch program where the limits were set
 MEMORY_MOST = 400  # MiB, of anything that is compiled against the library
 LIBRARIES = ["-lsotto_models", "-lsotto_tls", "-lsotto", "-lopenblas", "-lz", "-lssl", "-lcrypto", "-pthread"]
@@ -133,18 +135,11 @@ def rows(bench):
         yield ("LibTorch: MLP 784-512-10, ten steps of SGD, -O2", "", None, lambda turn: bench.libtorch())
 
 
-def processor():
-    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor()
-
-
 def table(options, library_seconds, found):
     reference = next((seconds for what, _, _, seconds, _ in found if what.startswith("LibTorch")), None)
     scale = reference / LIBTORCH_SECONDS if reference else 1.0
     lines = ["# What compiling costs", "",
-             f"{datetime.date.today()}, {processor()}, {os.cpu_count()} processors. Medians of "
+             f"{today()}. Medians of "
              f"{options.rounds} rounds in turns: user seconds of the compiler, and its memory at the peak. "
              + (f"Limits are in seconds of a machine whose LibTorch program takes {LIBTORCH_SECONDS:.0f} s; here it "
                 f"takes {reference:.1f} s, so that each is multiplied by {scale:.2f}."
@@ -187,7 +182,7 @@ def main():
     text, met = table(options, library_seconds, found)
     print(text)
     if options.table:
-        RESULT.write_text(text)
+        PAGE.write_text(text)
     return 0 if met else 1
 
 

@@ -2,19 +2,18 @@
 """Every kernel beside its limit, measured in the same run on the same arrays, and beside its peers.
 
     kernels.py [--sections NAME...] [--sizes N...] [--x86-simd-sort FOLDER] [--highway FOLDER]
-               [--results FOLDER] [--resume] [--table]
+               [--results FILE] [--resume] [--table]
 
 All contestants run in this process, in turns; each round begins with another one and moves the
 arrays. Medians count, and every answer is checked. Needs g++ and Debian's python3-numpy, and for
 PyTorch python3-torch; x86-simd-sort and Highway are checkouts of their sources, left out if not
-given. One JSON file for each section and size goes to the results' folder, so that a run that was
-ended early goes on with --resume; --table makes bench/results/kernels.md of them. What it measures
-depends on what else the machine does: nothing else should run."""
+given. Each section and size is a line of the results' file, so an interrupted run goes on with
+--resume. --table makes bench/results/kernels.md of them. What it measures depends on what else the
+machine does: nothing else should run."""
 
 import argparse
 import datetime
 import functools
-import json
 import os
 import pathlib
 import shlex
@@ -24,6 +23,7 @@ import tempfile
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import libraries  # noqa: E402
 import limits  # noqa: E402
@@ -33,6 +33,9 @@ import selections  # noqa: E402
 import steps  # noqa: E402
 import streams  # noqa: E402
 import table  # noqa: E402
+from common.machine import processor  # noqa: E402
+from common.project import RESULTS, ROOT  # noqa: E402
+from common.store import Store  # noqa: E402
 from rounds import Section  # noqa: E402
 
 SIZES = (1_000_000, 25_000_000, 138_000_000)
@@ -95,14 +98,19 @@ class Bench:
     def child(self, sections, n, only, environment, shares=None):
         """What this program finds in another environment, as a process of its own."""
         with tempfile.TemporaryDirectory() as folder:
+            results = pathlib.Path(folder) / "results.jsonl"
             command = [sys.executable, __file__, "--child", "--sections", *sections, "--sizes",
-                       str(n), "--only", only, "--results", folder, *self.options.repeated,
+                       str(n), "--only", only, "--results", str(results), *self.options.repeated,
                        "--own", str(self.own.path), "--peers-library", str(self.peers.path),
                        "--shares", *map(str, shares or self.options.shares)]
             subprocess.run(command, check=True, env=os.environ | environment,
                            stdout=subprocess.DEVNULL)
-            with open(pathlib.Path(folder) / f"{sections[0]}_{n}.json") as file:
-                return json.load(file)
+            return Store(results).get(run_name(sections[0], n))
+
+
+def run_name(section, n):
+    """The name of a line of results; sections that bring their own sizes have n = 0."""
+    return f"{section}_{n}" if n else section
 
 
 def arguments():
@@ -119,15 +127,15 @@ def arguments():
     parser.add_argument("--x86-simd-sort", type=pathlib.Path, help="a checkout of its sources")
     parser.add_argument("--highway", type=pathlib.Path, help="a checkout of its sources")
     parser.add_argument("--build", type=pathlib.Path,
-                        default=libraries.ROOT / "build" / "bench_kernels")
+                        default=ROOT / "build" / "bench_kernels")
     parser.add_argument("--own", type=pathlib.Path, help="sotto's part, built already")
     parser.add_argument("--results", type=pathlib.Path,
-                        default=libraries.ROOT / "build" / "bench_kernels" / "results")
+                        default=ROOT / "build" / "bench_kernels" / "kernels.jsonl",
+                        help="a file of JSON lines")
     parser.add_argument("--resume", action="store_true", help="leaves out what has a result")
     parser.add_argument("--table", action="store_true",
-                        help="measures nothing: makes a table of the results' folder")
-    parser.add_argument("--table-file", type=pathlib.Path,
-                        default=libraries.ROOT / "bench" / "results" / "kernels.md")
+                        help="measures nothing: makes a table of the results' file")
+    parser.add_argument("--table-file", type=pathlib.Path, default=RESULTS / "kernels.md")
     parser.add_argument("--only", type=lambda names: set(names.split(",")), help=argparse.SUPPRESS)
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--peers-library", type=pathlib.Path, help=argparse.SUPPRESS)
@@ -161,12 +169,10 @@ def commit_of(folder):
 
 def machine(options):
     """The processor, and what was compiled by what."""
-    with open("/proc/cpuinfo") as file:
-        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
     version = subprocess.run([*libraries.compiler(), "--version"], capture_output=True, text=True,
                              check=True).stdout.splitlines()[0]
     return {"date": datetime.date.today().isoformat(), "compiler": version,
-            "processor": names[0] if names else "unknown", "processors": os.cpu_count(),
+            "processor": processor(), "processors": os.cpu_count(),
             "large_pages": memory.has_large_pages(),
             "peers": [commit for commit in (commit_of(options.x86_simd_sort),
                                             commit_of(options.highway)) if commit]}
@@ -174,8 +180,9 @@ def machine(options):
 
 def main():
     options = arguments()
+    store = Store(options.results)
     if options.table:
-        missed = table.write(options.results, options.table_file, list(SECTIONS))
+        missed = table.write(store, options.table_file, list(SECTIONS))
         print(f"{options.table_file}: {missed} missed")
         return
     bench = Bench(options)
@@ -183,7 +190,6 @@ def main():
         for checkout in ("x86_simd_sort", "highway"):
             if not getattr(options, checkout):
                 print(f"without {checkout.replace('_', '-')}: no --{checkout.replace('_', '-')}")
-    options.results.mkdir(parents=True, exist_ok=True)
     known = machine(options)
     print(f"large pages: {table.yes_or_no(known['large_pages'])}", flush=True)
     for name in options.sections:
@@ -192,8 +198,7 @@ def main():
         for n in sizes:
             if options.fast and not options.sizes and n > 25_000_000:
                 continue
-            path = options.results / (f"{name}_{n}.json" if n else f"{name}.json")
-            if options.resume and path.exists():
+            if options.resume and run_name(name, n) in store:
                 continue
             command = shlex.join(["bench/kernels/kernels.py", "--sections", name,
                                   *(["--sizes", str(n)] if n else []), *options.repeated,
@@ -205,7 +210,8 @@ def main():
             section.found |= known | {"command": command, "rounds": options.rounds,
                               "load": load}
             section.found["instruction_set"] = bench.own.text("sotto_instruction_set")
-            section.write(path)
+            store.put(run_name(name, n), section.found)
+    store.sort()
 
 
 if __name__ == "__main__":

@@ -9,8 +9,9 @@ import subprocess
 
 import numpy
 
+from common.project import ROOT
+
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
 
 
 class Answer(ctypes.Structure):

@@ -1,8 +1,9 @@
 """All contestants of a comparison take turns in one process; medians count."""
 
-import json
 import statistics
 import time
+
+from common.pages import bound, digits
 
 
 class Contestant:
@@ -88,24 +89,9 @@ class Section:
         if ratio is None:
             return
         met = None if asked is None else (ratio <= asked if at_most else ratio >= asked)
-        self.found["lines"].append({"case": case, "what": what, "ratio": ratio, "asked": asked,
-                                    "at_most": at_most, "unit": unit, "met": met})
-        bound = "" if asked is None else f"  asked {'<=' if at_most else '>='} {asked:g}"
+        line = {"case": case, "what": what, "ratio": ratio, "asked": asked, "at_most": at_most,
+                "unit": unit, "met": met}
+        self.found["lines"].append(line)
+        asked_text = "" if asked is None else f"  asked {bound(line)}"
         verdict = {None: "", True: "  met", False: "  MISSED"}[met]
-        print(f"  {case:36} {what:58} {digits(ratio)}{unit}{bound}{verdict}", flush=True)
-
-    def write(self, path):
-        with open(path, "w") as file:
-            json.dump(self.found, file, indent=1)
-            file.write("\n")
-
-
-def digits(value):
-    """Three of them, without an exponent."""
-    if value == 0 or abs(value) >= 100:
-        return f"{value:.0f}"
-    return f"{value:.{2 if abs(value) >= 1 else 3}f}"
-
-
-def ratio(over, under):
-    return None if over is None or under is None else over / under
+        print(f"  {case:36} {what:58} {digits(ratio)}{unit}{asked_text}{verdict}", flush=True)

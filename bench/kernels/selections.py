@@ -4,9 +4,10 @@ import math
 
 import numpy
 
+from common.pages import quotient
 from libraries import Answer
 from memory import KINDS, Placed, generator, hostile_inputs
-from rounds import Contestant, Section, least, measure, ratio, timed
+from rounds import Contestant, Section, least, measure, timed
 from stream import equal_bits
 
 AHEAD = (0, 1024, 4096)  # bytes that the limits' loops prefetch
@@ -162,20 +163,20 @@ def top_k(bench, n):
 
 def top_k_lines(section, case, n, share, medians):
     own, limit = medians["sotto"], limit_of(medians)
-    section.line(case, "of the read limit", ratio(limit, own), asked_of_limit(n, share))
+    section.line(case, "of the read limit", quotient(limit, own), asked_of_limit(n, share))
     if "sotto, threshold carried" in medians:
         section.line(case, "of the read limit, threshold carried over",
-                     ratio(limit, medians["sotto, threshold carried"]),
+                     quotient(limit, medians["sotto, threshold carried"]),
                      0.82 if n >= LARGE and share == 0.001 else None)
     best = min((m for m in (least(medians, "x86-simd-sort"), least(medians, "Highway"))
                 if m is not None), default=None)
-    section.line(case, "best of x86-simd-sort and Highway / sotto", ratio(best, own),
+    section.line(case, "best of x86-simd-sort and Highway / sotto", quotient(best, own),
                  OF_PEERS.get(n, {}).get(share), unit="x")
-    section.line(case, "std::nth_element / sotto", ratio(medians.get("std::nth_element"), own),
+    section.line(case, "std::nth_element / sotto", quotient(medians.get("std::nth_element"), own),
                  unit="x")
     section.line(case, "numpy.argpartition / sotto",
-                 ratio(medians.get("numpy.argpartition"), own), unit="x")
-    section.line(case, "torch.topk as users run it / sotto", ratio(medians.get("torch.topk"), own),
+                 quotient(medians.get("numpy.argpartition"), own), unit="x")
+    section.line(case, "torch.topk as users run it / sotto", quotient(medians.get("torch.topk"), own),
                  70 if n == LARGE and share == 0.001 else None, unit="x")
 
 
@@ -198,7 +199,7 @@ def hostile(bench, n):
             medians = section.case(case, measure(
                 [*limits_of_reading(bench, x), own_contestant(bench, "sotto", x, k, expected)],
                 bench.options, [x]))
-            worst[case] = ratio(limit_of(medians), medians["sotto"])
+            worst[case] = quotient(limit_of(medians), medians["sotto"])
             section.line(case, "of the read limit", worst[case], 0.15 if n >= SMALL else None)
     case = min(worst, key=worst.get)
     section.line(f"worst: {case}", "of the read limit", worst[case],

@@ -6,10 +6,11 @@ import random
 
 import numpy
 
+from common.pages import quotient
 from libraries import Answer
 from limits import accumulating
 from memory import KINDS, Placed
-from rounds import Contestant, Section, least, measure, ratio, timed
+from rounds import Contestant, Section, least, measure, timed
 from selections import LARGE, Expected, percent
 
 ASKED = {0.001: 0.85, 0.01: 0.85, 0.1: 0.55}  # of the floor, out of the caches
@@ -186,12 +187,12 @@ def steps_of_kind(bench, section, kind, state):
 
 def lines(section, case, n, share, medians):
     fused, floor = medians[FUSED], least(medians, "accumulate,")
-    section.line(case, "of the accumulate-only floor", ratio(floor, fused),
+    section.line(case, "of the accumulate-only floor", quotient(floor, fused),
                  ASKED.get(share) if n >= LARGE else None)
     section.line(case, "of the floor, threshold carried over",
-                 ratio(floor, medians.get(CARRIED)))
+                 quotient(floor, medians.get(CARRIED)))
     section.line(case, "one after another / fused",
-                 ratio(medians.get(UNFUSED), fused), unit="x")
+                 quotient(medians.get(UNFUSED), fused), unit="x")
     section.line(case, "PyTorch as users run it / sotto",
-                 ratio(medians.get("PyTorch, the authors' way"), fused),
+                 quotient(medians.get("PyTorch, the authors' way"), fused),
                  8 if n == LARGE else None, unit="x")

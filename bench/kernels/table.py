@@ -1,16 +1,13 @@
 """bench/results/kernels.md, from what the sections left."""
 
-import json
-
-from rounds import digits
+from common.pages import bound, digits, grouped, table_row, table_rule
 
 
-def write(folder, target, order):
+def write(store, target, order):
     """Returns how many ratios are not what is asked."""
-    results = [json.loads(path.read_text()) for path in folder.glob("*.json")]
+    results = sorted(store.results(), key=lambda r: (order.index(r["section"]), r["n"]))
     if not results:
-        raise SystemExit(f"{folder}: no results")
-    results.sort(key=lambda r: (order.index(r["section"]), r["n"]))
+        raise SystemExit(f"{store.path}: no results")
     missed = sum(line["met"] is False for r in results for line in r["lines"])
     asked = sum(line["met"] is not None for r in results for line in r["lines"])
     first = results[0]
@@ -49,15 +46,8 @@ def yes_or_no(flag):
     return "yes" if flag else "no"
 
 
-def bound(line):
-    if line["asked"] is None:
-        return ""
-    return f"{'<=' if line['at_most'] else '>='} {line['asked']:g}"
-
-
 def section_text(result):
-    grouped = f"{result['n']:,}".replace(",", " ")
-    size = f", {grouped} floats" if result["n"] else ""
+    size = f", {grouped(result['n'])} floats" if result["n"] else ""
     text = [f"## {result['section']}{size}", "",
             f"{result['about'][0].upper()}{result['about'][1:]}. {result['rounds']} rounds, load "
             f"{result['load']:.2f} at first"
@@ -86,9 +76,7 @@ def medians_text(result):
         rounds = len(result["times"][case][name])
         return digits(1000 * seconds) + (f" ({rounds})" if rounds != result["rounds"] else "")
     if len(cases) < len(names):
-        return ["| ms | " + " | ".join(cases) + " |", "|---" * (len(cases) + 1) + "|",
-                *(f"| {name} | " + " | ".join(cell(case, name) for case in cases) + " |"
-                  for name in names)]
-    return ["| ms | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|",
-            *(f"| {case} | " + " | ".join(cell(case, name) for name in names) + " |"
-              for case in cases)]
+        return [table_row(("ms", *cases)), table_rule(len(cases) + 1),
+                *(table_row((name, *(cell(case, name) for case in cases))) for name in names)]
+    return [table_row(("ms", *names)), table_rule(len(names) + 1),
+            *(table_row((case, *(cell(case, name) for name in names))) for case in cases)]

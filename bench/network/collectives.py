@@ -4,6 +4,7 @@ what the wire allows."""
 import functools
 
 import rows
+from common.pages import grouped, quotient
 from namespaces import Namespaces, bits_per_second
 from programs import (HERE, MPI_ALGORITHMS, PYTHON, records_of, run_gloo, run_mpi, run_on_all,
                       tell_errors)
@@ -76,22 +77,22 @@ def loopback_lines(found):
             ours = median.get("sotto automatic")
             gloo, gloo_seconds = rows.least(median, "Gloo")
             default = median.get("Open MPI default")
-            label = f"{of_row['ranks']} ranks, {rows.grouped(size)} B"
+            label = f"{of_row['ranks']} ranks, {grouped(size)} B"
             line = functools.partial(rows.line, name, label)
             if size >= MB16:
                 best, seconds = rows.least({peer: s for peer, s in median.items()
                                             if peer.startswith(("Gloo", "Open MPI"))}, "")
                 yield line(f"best of Gloo and Open MPI ({best}) / sotto",
-                           rows.quotient(seconds, ours), 1.3, unit="x")
+                           quotient(seconds, ours), 1.3, unit="x")
             elif size >= KB64:
-                yield line("Open MPI default / sotto", rows.quotient(default, ours), 1.0, unit="x")
+                yield line("Open MPI default / sotto", quotient(default, ours), 1.0, unit="x")
             else:
-                yield line("sotto / Open MPI default", rows.quotient(ours, default), 1.2, True,
+                yield line("sotto / Open MPI default", quotient(ours, default), 1.2, True,
                            "x")
-                yield line(f"best of Gloo ({gloo}) / sotto", rows.quotient(gloo_seconds, ours),
+                yield line(f"best of Gloo ({gloo}) / sotto", quotient(gloo_seconds, ours),
                            8.0, unit="x")
             yield line("bare sockets' ring / sotto",
-                       rows.quotient(median.get("bare sockets"), ours), unit="x")
+                       quotient(median.get("bare sockets"), ours), unit="x")
 
 
 def measure_stream(bench, ranks, rate):
@@ -152,11 +153,11 @@ def wire_lines(found):
             continue
         for size in of_row["sizes"]:
             median = rows.medians(of_row, f"{operation} {size}")
-            line = functools.partial(rows.line, name, f"{label} of {rows.grouped(size)} B, {rate}")
+            line = functools.partial(rows.line, name, f"{label} of {grouped(size)} B, {rate}")
             floor = floor_seconds(operation, ranks, size, rate)
             asked = 0.99 if operation == "all_reduce" else 0.97
-            yield line("floor / sotto", rows.quotient(floor, median.get("sotto automatic")),
+            yield line("floor / sotto", quotient(floor, median.get("sotto automatic")),
                        asked if ranks == 4 else None)
             for library in ("Gloo", "Open MPI"):
                 best, seconds = rows.least(median, library)
-                yield line(f"floor / {best}", rows.quotient(floor, seconds))
+                yield line(f"floor / {best}", quotient(floor, seconds))

@@ -21,11 +21,11 @@ from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.nn.parallel import DistributedDataParallel
 
-# After this folder, whose modules may have the same names.
-sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "training"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from blas import blas  # noqa: E402
-from torch_models import CharacterLstm, learned_values, residual_cnn, take_values  # noqa: E402
+from common.blas import blas  # noqa: E402
+from common.torch_models import (CharacterLstm, learned_values, residual_cnn,  # noqa: E402
+                                 take_values)
 
 MOMENTUM = 0.9
 

@@ -6,8 +6,8 @@ import json
 import math
 
 import rows
+from common.pages import digits
 from namespaces import Namespaces
-from table import digits
 
 LIMITS = {"KILL": 0.1, "STOP": 2.5}
 # In the order of trial.hpp.

@@ -7,6 +7,7 @@ import pathlib
 import statistics
 
 import rows
+from common.pages import quotient
 from crossover import crossover_lines
 from namespaces import Namespaces
 from programs import HERE, PYTHON, run_on_all, run_quietly
@@ -215,12 +216,12 @@ def speed_lines(name, row):
         asked = 3.0 if row["rate"] == "1gbit" else 20.0
         for peer in ("DDP", "DDP fp16"):
             yield line(f"{peer} / sotto dgc, a step",
-                       rows.quotient(median.get(peer), median.get("sotto dgc")), asked, unit="x")
+                       quotient(median.get(peer), median.get("sotto dgc")), asked, unit="x")
     else:
         best, seconds = rows.least(median, "DDP")
         own, own_seconds = rows.least(median, "sotto")
         yield line(f"{best or 'DDP'} / {own or 'sotto'}, a step",
-                   rows.quotient(seconds, own_seconds), 1.0, unit="x")
+                   quotient(seconds, own_seconds), 1.0, unit="x")
 
 
 def whole_lines(name, row, found):
@@ -236,7 +237,7 @@ def whole_lines(name, row, found):
     for peer in ("DDP", "DDP fp16"):
         step = rows.medians(speed, "step").get(peer)
         yield line(f"{peer} (steps x its median) / sotto dgc",
-                   rows.quotient(rows.scaled(row["steps"], step), own), unit="x")
+                   quotient(rows.scaled(row["steps"], step), own), unit="x")
 
 
 def loss_lines(losses):

@@ -6,6 +6,7 @@ import secrets
 import statistics
 
 import rows
+from common.pages import grouped, quotient
 from namespaces import Namespaces
 from programs import run_on_all
 
@@ -71,7 +72,7 @@ def measure_bytes(bench, weights, collectives):
 
 
 def bytes_row(bench, weights, collectives):
-    return rows.Row(f"bytes, {rows.grouped(weights)} weights",
+    return rows.Row(f"bytes, {grouped(weights)} weights",
                     {"weights": weights, "collectives": list(collectives)},
                     functools.partial(measure_bytes, bench, weights, collectives))
 
@@ -92,9 +93,9 @@ def bytes_lines(name, row):
     for how in row["collectives"]:
         few, many = (sent.get(f"{how} {ranks}") for ranks in (FEW_RANKS, MANY_RANKS))
         line = functools.partial(rows.line, name,
-                                 f"{how}, {rows.grouped(row['weights'])} weights")
+                                 f"{how}, {grouped(row['weights'])} weights")
         yield line(f"sent by a rank of {FEW_RANKS}", rows.scaled(1e-3, few), unit=" KB")
-        yield line(f"sent by a rank of {MANY_RANKS} / of {FEW_RANKS}", rows.quotient(many, few),
+        yield line(f"sent by a rank of {MANY_RANKS} / of {FEW_RANKS}", quotient(many, few),
                    1.3 if how == "sparse_reduce_scatter" else None, True, "x")
 
 
@@ -106,10 +107,10 @@ def dgc_lines(found):
         median = rows.medians(row, f"exchange {4 * row['weights']}")
         parts = row.get("parts", {})
         line = functools.partial(rows.line, name,
-                                 f"{rows.grouped(row['weights'])} weights, {row['rate']}")
+                                 f"{grouped(row['weights'])} weights, {row['rate']}")
         for contestant, asked in (("sotto DGC", 40.0), ("sotto DGC TLS", 35.0)):
             yield line(f"dense ring / {contestant}, whole exchange",
-                       rows.quotient(median.get("sotto ring"), median.get(contestant)), asked,
+                       quotient(median.get("sotto ring"), median.get(contestant)), asked,
                        unit="x")
         for part in ("compress", "wait", "apply"):
             yield line(f"without TLS, {part}", rows.scaled(1e3, parts.get(part)), unit=" ms")

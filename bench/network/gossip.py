@@ -5,6 +5,7 @@ import statistics
 
 import collectives
 import rows
+from common.pages import grouped, quotient
 from namespaces import Namespaces
 from programs import run_on_all
 
@@ -53,13 +54,13 @@ def gossip_lines(found):
         median, sent = rows.medians(row, f"round {size}"), row.get("sent", {})
         for method, title in METHODS.items():
             line = functools.partial(
-                rows.line, name, f"{title}, {rows.grouped(row['weights'])} weights, {row['rate']}")
+                rows.line, name, f"{title}, {grouped(row['weights'])} weights, {row['rate']}")
             yield line("time of a round", rows.scaled(1e3, median.get(method)), unit=" ms")
             if method in SENT:
                 floor = collectives.seconds_on_wire(SENT[method] * size, row["rate"])
-                yield line("time / the wire's floor", rows.quotient(median.get(method), floor),
+                yield line("time / the wire's floor", quotient(median.get(method), floor),
                            ASKED.get(method), True, "x")
             if method != "all_reduce":
-                yield line("time / all-reduce's", rows.quotient(median.get(method),
-                                                                median.get("all_reduce")), unit="x")
+                yield line("time / all-reduce's",
+                           quotient(median.get(method), median.get("all_reduce")), unit="x")
             yield line("sent by a rank", rows.scaled(1e-6, sent.get(method)), unit=" MB")

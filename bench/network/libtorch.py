@@ -6,6 +6,7 @@ import pathlib
 
 import end_to_end
 import rows
+from common.pages import quotient
 from namespaces import Namespaces
 from programs import run_on_all
 
@@ -72,7 +73,7 @@ def libtorch_lines(found):
         median = rows.medians(row, "step")
         line = functools.partial(rows.line, name, f"{row['model']}, {row['rate']}")
         yield line("DDP / sotto none, a step",
-                   rows.quotient(median.get("DDP"), median.get("sotto none")), unit="x")
+                   quotient(median.get("DDP"), median.get("sotto none")), unit="x")
         for peer in ("DDP", "DDP fp16"):
             yield line(f"{peer} / sotto dgc, a step",
-                       rows.quotient(median.get(peer), median.get("sotto dgc")), 1.0, unit="x")
+                       quotient(median.get(peer), median.get("sotto dgc")), 1.0, unit="x")

@@ -2,20 +2,19 @@
 """TCP on loopback and on shaped links, beside what the wire allows and beside Gloo, Open MPI and
 PyTorch's DistributedDataParallel.
 
-    network.py [--sections NAME...] [--rows TEXT] [--rounds N] [--results FOLDER] [--resume]
+    network.py [--sections NAME...] [--rows TEXT] [--rounds N] [--results FILE] [--resume]
                [--table] [--quick]
 
-What is missing cmake/install_debian.sh installs; peers that are not there then are left out. One
-JSON file for each row goes to bench/results/network, so that a run that was ended early goes on
-with --resume; --table makes bench/results/network.md of those that were measured with the options
-it is given, and names what is asked and was not measured. The sections end_to_end and libtorch need
-SOTTO_DATA, a folder with mnist/, cifar10-sample/ and tinyshakespeare/. What it measures depends on what else
-the machine does: nothing else should run."""
+What is missing cmake/install_debian.sh installs; peers that are not there then are left out. Each row
+is a line of bench/results/network.jsonl, so an interrupted run goes on with --resume. --table makes
+bench/results/network.md of those that were measured with the options it is given, and names what is
+asked and was not measured. The sections end_to_end and libtorch need SOTTO_DATA, a folder with
+mnist/, cifar10-sample/ and tinyshakespeare/. What it measures depends on what else the machine does:
+nothing else should run."""
 
 import argparse
 import datetime
 import functools
-import json
 import os
 import pathlib
 import platform
@@ -24,19 +23,25 @@ import subprocess
 import sys
 from typing import Callable, NamedTuple
 
-import backpressure
-import collectives
-import detection
-import end_to_end
-import exchange
-import gossip
-import libtorch
-import namespaces
-import rows
-import server
-import simulated
-import table
-from programs import ROOT, Programs
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import backpressure  # noqa: E402
+import collectives  # noqa: E402
+import detection  # noqa: E402
+import end_to_end  # noqa: E402
+import exchange  # noqa: E402
+import gossip  # noqa: E402
+import libtorch  # noqa: E402
+import namespaces  # noqa: E402
+import rows  # noqa: E402
+import server  # noqa: E402
+import simulated  # noqa: E402
+import table  # noqa: E402
+from common.machine import facts, processor  # noqa: E402
+from common.pages import bound  # noqa: E402
+from common.project import RESULTS, ROOT  # noqa: E402
+from common.store import Store  # noqa: E402
+from programs import Programs  # noqa: E402
 
 
 class Section(NamedTuple):
@@ -100,18 +105,18 @@ def arguments():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "bench_network")
     parser.add_argument("--own", type=pathlib.Path, help="folder of sotto's programs, built")
     parser.add_argument("--results", type=pathlib.Path,
-                        help="folder; bench/results/network, or of the build if quick")
+                        help="file; bench/results/network.jsonl, or of the build if quick")
     parser.add_argument("--resume", action="store_true", help="leaves out what has a result")
     parser.add_argument("--table", action="store_true",
-                        help="measures nothing: makes a table of the results' folder")
-    parser.add_argument("--table-file", type=pathlib.Path, help="beside the results' folder")
+                        help="measures nothing: makes a table of the results' file")
+    parser.add_argument("--table-file", type=pathlib.Path, help="beside the results' file")
     options = parser.parse_args()
     options.rounds = options.rounds or (2 if options.quick else 5)
     options.trials = options.trials or (3 if options.quick else 100)
     options.build = options.build.resolve()
     # What was only tried is not to be taken for what was measured.
-    kept = options.build if options.quick else ROOT / "bench" / "results"
-    options.results = (options.results or kept / "network").resolve()
+    kept = options.build if options.quick else RESULTS
+    options.results = (options.results or kept / "network.jsonl").resolve()
     options.table_file = options.table_file or kept / "network.md"
     if (not options.table and "SOTTO_DATA" not in os.environ and
             not {"end_to_end", "libtorch"}.isdisjoint(options.sections)):
@@ -160,37 +165,32 @@ def commit():
 @functools.cache
 def machine():
     """See rows.MACHINE."""
-    with open("/proc/cpuinfo") as file:
-        facts = {}
-        for line in file:
-            name, _, value = line.partition(":")
-            facts.setdefault(name.strip(), value.strip())
+    first = facts()
 
     def version(package):
         told = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package],
                               capture_output=True, text=True, check=False)
         return told.stdout if told.returncode == 0 else "none"
     # A virtual machine's processor may have a name that says little.
-    return {"processor": f"{facts.get('model name', platform.machine())} (family "
-                         f"{facts.get('cpu family', '?')}, model {facts.get('model', '?')})",
+    return {"processor": f"{processor()} (family {first.get('cpu family', '?')}, "
+                         f"model {first.get('model', '?')})",
             "processors": os.cpu_count(), "kernel": platform.release(),
             "peers": f"Gloo {version('libgloo-dev')}, Open MPI {version('openmpi-bin')}, "
                      f"PyTorch {version('python3-torch')}"}
 
 
-def row_path(options, section, name):
-    return options.results / f"{section}, {name}.json".replace(", ", "_").replace(" ", "_")
+def run_name(section, name):
+    """The name of a row's line in the results."""
+    return f"{section}, {name}".replace(", ", "_").replace(" ", "_")
 
 
-def read(options, section, row):
+def read(store, options, section, row):
     """What is stored of a row; None where nothing is, or of something else than what is asked."""
-    path = row_path(options, section, row.name)
-    if not path.exists():
-        return None
-    found = json.loads(path.read_text())
-    if rows.is_of(found, row.about | {"quick": options.quick}):
+    name = run_name(section, row.name)
+    found = store.get(name)
+    if found is None or rows.is_of(found, row.about | {"quick": options.quick}):
         return found
-    print(f"  {path.name} was measured with other options: {found['command']}", file=sys.stderr)
+    print(f"  {name} was measured with other options: {found['command']}", file=sys.stderr)
     return None
 
 
@@ -199,18 +199,17 @@ def tell(lines):
     for line in lines:
         if line and line["value"] is not None:
             print(f"    {line['case']:34} {line['what']:52} {table.figure(line)}  "
-                  f"{table.bound(line)}  {table.verdict(line)}".rstrip(), flush=True)
+                  f"{bound(line)}  {table.verdict(line)}".rstrip(), flush=True)
 
 
-def measure(options):
+def measure(store, options):
     bench = Bench(options)
-    options.results.mkdir(parents=True, exist_ok=True)
     for section in options.sections:
         print(f"{section}:  {command_of(options, section)}", flush=True)
         for row in SECTIONS[section].rows(bench):
             if options.rows and options.rows not in row.name:
                 continue
-            known = read(options, section, row) if options.resume else None
+            known = read(store, options, section, row) if options.resume else None
             if known:
                 print(f"  there already, of commit {known['commit']}: {row.name}", flush=True)
                 continue
@@ -223,15 +222,16 @@ def measure(options):
             if found is None:
                 continue
             found = provenance | row.about | found
-            rows.write(row_path(options, section, row.name), found)
+            store.put(run_name(section, row.name), found)
             tell(SECTIONS[section].lines({row.name: found}))
+    store.sort()
 
 
-def stored(options):
+def stored(store, options):
     """{section: {row: what is known of it, and what was found}}, in the order in which they are
     measured."""
     bench = Bench(options)
-    return {section: {row.name: read(options, section, row) or row.about
+    return {section: {row.name: read(store, options, section, row) or row.about
                       for row in what.rows(bench)}
             for section, what in SECTIONS.items()}
 
@@ -247,14 +247,16 @@ def install():
 
 def main():
     options = arguments()
+    store = Store(options.results)
     if options.table:
-        others = table.write(options.table_file, SECTIONS, stored(options), command_of(options))
+        others = table.write(options.table_file, SECTIONS, stored(store, options),
+                             command_of(options))
         print(f"{options.table_file}: {others} missed or not measured")
         return
     install()
     namespaces.own_user_namespace()
     namespaces.end_on_signals()
-    measure(options)
+    measure(store, options)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,9 @@ import subprocess
 import sys
 import tempfile
 
+from common.project import ROOT
+
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
 # Debian's, which has Debian's PyTorch and numpy.
 PYTHON = "/usr/bin/python3"
 

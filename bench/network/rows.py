@@ -1,6 +1,5 @@
-"""One row of results is one file: what was measured in turns on one network. Medians count."""
+"""A row of results is what was measured in turns on one network. Medians count."""
 
-import json
 import statistics
 from typing import Any, Callable, NamedTuple
 
@@ -90,19 +89,5 @@ def line(row, case, what, value, asked=None, at_most=False, unit=""):
             "at_most": at_most, "unit": unit, "met": met}
 
 
-def quotient(over, under):
-    return None if over is None or under is None else over / under
-
-
 def scaled(factor, value):
     return None if value is None else factor * value
-
-
-def write(path, row):
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(row, indent=1, allow_nan=False) + "\n")
-    part.rename(path)
-
-
-def grouped(count):
-    return f"{count:,}".replace(",", " ")

@@ -5,6 +5,7 @@ import functools
 import json
 
 import rows
+from common.pages import grouped, quotient
 from namespaces import Namespaces
 from programs import tell_errors
 
@@ -84,21 +85,21 @@ def server_lines(found):
         tcp = rows.medians(row, "over TCP")
         line = functools.partial(rows.line, name, "over TCP, two workers")
         dense, bare = tcp.get("dense"), tcp.get("bare sockets")
-        yield line("DGC pushes a second, beside dense ones", rows.quotient(dense, tcp.get("DGC")),
+        yield line("DGC pushes a second, beside dense ones", quotient(dense, tcp.get("DGC")),
                    10.0)
-        yield line("dense pushes a second, beside bare sockets", rows.quotient(bare, dense))
+        yield line("dense pushes a second, beside bare sockets", quotient(bare, dense))
         alone = {compressor: rows.medians(row, f"alone, {NAMES[compressor]}")
                  for compressor in COMPRESSORS}
         touching = alone["none"].get("touching memory")
         both = None if bare is None or touching is None else bare + touching
         yield line("the same, beside bare sockets and then touching memory",
-                   rows.quotient(both, dense), 0.8)
+                   quotient(both, dense), 0.8)
         for compressor, of_case in alone.items():
             detail = row.get("details", {}).get(f"alone, {NAMES[compressor]}")
-            how = (f" ({rows.grouped(round(detail['lines']))} lines, "
+            how = (f" ({grouped(round(detail['lines']))} lines, "
                    f"{detail['bandwidth'] / 1e9:.1f} GB/s)" if detail else "")
             yield rows.line(name, f"alone, {NAMES[compressor]}",
                             f"decode, compensate and update, beside touching memory{how}",
-                            rows.quotient(of_case.get("push"), of_case.get("touching memory")),
+                            quotient(of_case.get("push"), of_case.get("touching memory")),
                             1.5, True)
 

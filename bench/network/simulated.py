@@ -5,6 +5,7 @@ import functools
 import statistics
 
 import rows
+from common.pages import grouped, quotient
 from namespaces import Namespaces, bits_per_second
 from programs import run_alone, run_on_all
 
@@ -88,7 +89,7 @@ def simulated_rows(bench):
         yield rows.Row(f"{ranks} ranks, {rate}", {"ranks": ranks, "rate": rate, "weights": weights},
                        functools.partial(measure, bench, ranks, rate, weights))
     many = 100 if quick else MANY_RANKS
-    yield rows.Row(f"{rows.grouped(many)} ranks", {"ranks": many, "weights": weights},
+    yield rows.Row(f"{grouped(many)} ranks", {"ranks": many, "weights": weights},
                    functools.partial(measure_many, bench, many, weights))
 
 
@@ -99,20 +100,20 @@ def predicted(found):
 
 def deviation(value, from_that):
     """In percent; None where either is missing."""
-    off = rows.quotient(value, from_that)
+    off = quotient(value, from_that)
     return None if off is None else 100 * abs(off - 1)
 
 
 def prediction_lines(name, row):
     median = rows.medians(row, f"{row['rate']} {4 * row['weights']}")
     for what in (DENSE, DGC):
-        line = functools.partial(rows.line, name, f"{what}, {rows.grouped(row['weights'])} weights")
+        line = functools.partial(rows.line, name, f"{what}, {grouped(row['weights'])} weights")
         seconds = predicted(row.get("simulated", {}).get(what, {}))
         yield line("predicted", rows.scaled(1e3, seconds), unit=" ms")
         yield line("measured", rows.scaled(1e3, median.get(what)), unit=" ms")
         yield line("predicted is off by", deviation(seconds, median.get(what)), 15, True, " %")
-    line = functools.partial(rows.line, name, f"{DGC}, {rows.grouped(row['weights'])} weights")
-    yield line("sent by a rank, predicted / measured", rows.quotient(
+    line = functools.partial(rows.line, name, f"{DGC}, {grouped(row['weights'])} weights")
+    yield line("sent by a rank, predicted / measured", quotient(
         row.get("simulated", {}).get(DGC, {}).get("bytes_a_rank"), row.get("bytes_sent")))
     costs = row.get("costs", {})
     yield line("charged for compressing and decoding", rows.scaled(1e3, costs.get("select")),
@@ -125,7 +126,7 @@ def prediction_lines(name, row):
 def cost_lines(name, row):
     for what in (DENSE, DGC):
         found = row.get("simulated", {}).get(what, {})
-        line = functools.partial(rows.line, name, f"{what}, {rows.grouped(row['weights'])} weights")
+        line = functools.partial(rows.line, name, f"{what}, {grouped(row['weights'])} weights")
         yield line("real time to simulate a step", found.get("real_seconds"), 60, True, " s")
         yield line("of a processor's time", found.get("processor_seconds"), unit=" s")
         yield line("simulated time", predicted(found), unit=" s")

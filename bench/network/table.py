@@ -3,23 +3,11 @@
 import math
 
 import rows
-
-
-def digits(value):
-    """Three of them, without an exponent."""
-    if value == 0 or abs(value) >= 100:
-        return f"{value:.0f}"
-    return f"{value:.{2 if abs(value) >= 1 else 3}f}"
+from common.pages import bound, digits, table_row, table_rule
 
 
 def figure(line):
     return "not measured" if line["value"] is None else f"{digits(line['value'])}{line['unit']}"
-
-
-def bound(line):
-    if line["asked"] is None:
-        return ""
-    return f"{'<=' if line['at_most'] else '>='} {line['asked']:g}"
 
 
 def verdict(line):
@@ -39,11 +27,11 @@ def times_text(found):
         by_case = {case: rows.medians(row, case) for case in cases}
         contestants = {contestant for median in by_case.values() for contestant in median}
         last = by_case[cases[-1]]
-        text += [f"| {name}: ms | " + " | ".join(cases) + " |", "|---" * (len(cases) + 1) + "|"]
-        for contestant in sorted(contestants, key=lambda c: last.get(c, math.inf)):
-            text.append(f"| {contestant} | " + " | ".join(
+        text += [table_row((f"{name}: ms", *cases)), table_rule(len(cases) + 1)]
+        for contestant in sorted(contestants, key=lambda c: (last.get(c, math.inf), c)):
+            text.append(table_row((contestant, *(
                 digits(1000 * median[contestant]) if contestant in median else ""
-                for median in by_case.values()) + " |")
+                for median in by_case.values()))))
         text.append("")
     return text
 
@@ -61,12 +49,12 @@ def machine_of(row):
 def measured_text(found, machines):
     """When, where and with what each row was measured."""
     head = ["row", "date", "load before", "commit"] + (["machine"] if len(machines) > 1 else [])
-    text = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    text = [table_row(head), table_rule(len(head))]
     for name, row in found.items():
         cells = [name, row["date"], f"{row['load']:.2f}", row["commit"]]
         if len(machines) > 1:
             cells.append(str(1 + machines.index(machine_of(row))))
-        text.append("| " + " | ".join(cells) + " |")
+        text.append(table_row(cells))
     return text + [""]
 
 

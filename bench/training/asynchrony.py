@@ -4,19 +4,25 @@ with workers of random speeds, and one slow rank among equal ones.
 
     asynchrony.py [--sections NAME...] [--seeds S...] [--jobs N] [--table]
 
-Every run is stored in bench/results/asynchrony, so that one that was interrupted goes on where it
-stopped; then bench/results/asynchrony.md is made of all. Needs SOTTO_DATA, a folder that holds
+Each run is a line of bench/results/asynchrony.jsonl, so an interrupted study goes on where it stopped.
+The table bench/results/asynchrony.md is made from these lines. Needs SOTTO_DATA, a folder that holds
 mnist/ and cifar10-sample/; what else is missing cmake/install_debian.sh installs."""
 
 import argparse
 import os
+import pathlib
 import statistics
 import sys
 
-import study
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-RESULTS = study.ROOT / "bench" / "results" / "asynchrony"
-PROGRAM = study.BUILD / "bench" / "bench_training_asynchrony"
+import study  # noqa: E402
+from common import project  # noqa: E402
+from common.pages import table_row, table_rule  # noqa: E402
+from common.store import Store  # noqa: E402
+
+RESULTS = Store(project.RESULTS / "asynchrony.jsonl")
+PROGRAM = project.PROGRAMS / "bench_training_asynchrony"
 
 METHODS = {"asgd": "ASGD", "ssgd": "SSGD", "ssp": "SSP, bound 3", "ada_delay": "AdaDelay, c 0.1",
            "inverse": "rate / tau", "gap_aware": "gap-aware", "dc_c": "DC-ASGD-c, lambda 0.04",
@@ -104,15 +110,15 @@ def table_of_rates(seeds):
         methods = METHODS if workers > 1 else {"asgd": "one worker"}
         yield f"M = {workers}"
         yield ""
-        yield "| method | " + " | ".join(str(rate) for rate in RATES) + " | virtual seconds |"
-        yield "|---" * (len(RATES) + 2) + "|"
+        yield table_row(("method", *RATES, "virtual seconds"))
+        yield table_rule(len(RATES) + 2)
         for method, name in methods.items():
             cells = [spread(found([rates_run(method, workers, rate, s) for s in seeds],
                                   test_error)) for rate in RATES]
             seconds = found([rates_run(method, workers, RATES[0], s) for s in seeds],
                             lambda r: r["seconds"])
             cells.append(f"{statistics.median(seconds):.1f}" if seconds else "-")
-            yield f"| {name} | " + " | ".join(cells) + " |"
+            yield table_row((name, *cells))
         yield ""
 
 
@@ -151,9 +157,9 @@ def table_of_progress(workers, seeds):
            "passes, and after so many virtual seconds (a run that was done earlier keeps its "
            "last; 90, the error of guessing, before the first look).")
     yield ""
-    yield ("| method | rate | " + " | ".join(f"{n} passes" for n in PASSES_SHOWN) + " | " +
-           " | ".join(f"{n} s" for n in SECONDS_SHOWN) + " |")
-    yield "|---" * (2 + len(PASSES_SHOWN) + len(SECONDS_SHOWN)) + "|"
+    yield table_row(("method", "rate", *(f"{n} passes" for n in PASSES_SHOWN),
+                     *(f"{n} s" for n in SECONDS_SHOWN)))
+    yield table_rule(2 + len(PASSES_SHOWN) + len(SECONDS_SHOWN))
     for method, name in METHODS.items():
         medians = medians_of(method, workers, seeds)
         if len(medians) < len(RATES):
@@ -163,7 +169,7 @@ def table_of_progress(workers, seeds):
         cells = [f"{statistics.median(found(runs, lambda r: error_at(r, unit, n))):.1f}"
                  for unit, shown in (("passes", PASSES_SHOWN), ("seconds", SECONDS_SHOWN))
                  for n in shown]
-        yield f"| {name} | {rate} | " + " | ".join(cells) + " |"
+        yield table_row((name, rate, *cells))
     yield ""
 
 
@@ -270,14 +276,14 @@ def table_of_cnn():
            "statistics. Final test error in "
            f"%: median over seeds {', '.join(map(str, CNN_SEEDS))}, and the least to the most.")
     yield ""
-    yield "| M | method | " + " | ".join(str(rate) for rate in CNN_RATES) + " |"
-    yield "|---" * (len(CNN_RATES) + 2) + "|"
+    yield table_row(("M", "method", *CNN_RATES))
+    yield table_rule(len(CNN_RATES) + 2)
     for workers in (1, 4, 8):
         for method in CNN_METHODS if workers > 1 else ("asgd",):
             cells = [spread(found([cnn_run(method, workers, rate, s) for s in CNN_SEEDS],
                                   test_error)) for rate in CNN_RATES]
             name = METHODS[method] if workers > 1 else "one worker"
-            yield f"| {workers} | {name} | " + " | ".join(cells) + " |"
+            yield table_row((workers, name, *cells))
     yield ""
     widths = [max(values) - min(values) for workers in (4, 8) for method in CNN_METHODS
               for rate in CNN_RATES
@@ -306,9 +312,9 @@ def write_table(seeds):
              *(line for workers in WORKERS for line in table_of_progress(workers, seeds)),
              "## A slow rank", "", *measured(("slow",), seeds), *table_of_slow(seeds),
              "## Residual CNN", "", *measured(("cnn",), seeds), *table_of_cnn()]
-    path = study.ROOT / "bench" / "results" / "asynchrony.md"
+    path = project.RESULTS / "asynchrony.md"
     path.write_text("\n".join(lines).rstrip() + "\n")
-    print(path.relative_to(study.ROOT))
+    print(path.relative_to(project.ROOT))
 
 
 def main():
@@ -322,8 +328,7 @@ def main():
     if not asked.table:
         if "SOTTO_DATA" not in os.environ:
             sys.exit("SOTTO_DATA must be a folder that holds mnist/ and cifar10-sample/")
-        study.build(PROGRAM)
-        RESULTS.mkdir(parents=True, exist_ok=True)
+        project.build(PROGRAM)
         for section in asked.sections:
             study.do_all(runs_of(section, asked.seeds), asked.jobs)
     write_table(asked.seeds)

@@ -11,13 +11,17 @@ that of all workers together. Writes one JSON object.
 import argparse
 import json
 import math
+import pathlib
+import sys
 import time
 
 import numpy
 import torch
 from torch import nn
 
-from torch_models import CharacterLstm, learned_values, take_values
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from common.torch_models import CharacterLstm, learned_values, take_values  # noqa: E402
 
 LENGTH, MOMENTUM = 64, 0.9
 

@@ -5,8 +5,8 @@ which more workers help; and a language model.
 
     codistillation.py [--sections NAME...] [--seeds S...] [--jobs N] [--table]
 
-Every run is stored in bench/results/codistillation, so that one that was interrupted goes on where
-it stopped; then bench/results/codistillation.md is made of all. --table trains nothing. N runs are
+Each run is a line of bench/results/codistillation.jsonl, so an interrupted study goes on where it
+stopped. The table bench/results/codistillation.md is made from these lines. --table trains nothing. N runs are
 done at a time, each on one processor; as many as there are, unless it is said. Needs SOTTO_DATA, a
 folder that holds mnist/ and tinyshakespeare/; what else is missing cmake/install_debian.sh
 installs."""
@@ -14,18 +14,23 @@ installs."""
 import argparse
 import math
 import os
+import pathlib
 import statistics
 import sys
 
-import study
-from study import Claims, Row
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-PROGRAM = study.BUILD / "bench" / "bench_training_codistillation"
-KILLS = study.BUILD / "bench" / "bench_training_group_kills"
-COST = study.BUILD / "bench" / "bench_training_codistillation_cost"
+import study  # noqa: E402
+from common import project  # noqa: E402
+from common.pages import table_row, table_rule  # noqa: E402
+from common.store import Store  # noqa: E402
+from study import Claims, Row  # noqa: E402
+
+PROGRAM = project.PROGRAMS / "bench_training_codistillation"
+KILLS = project.PROGRAMS / "bench_training_group_kills"
+COST = project.PROGRAMS / "bench_training_codistillation_cost"
 TIMED = {"kills": KILLS, "cost": COST}  # sections that measure time, while nothing else should run
-RESULTS = study.ROOT / "bench" / "results" / "codistillation"
-
+RESULTS = Store(project.RESULTS / "codistillation.jsonl")
 
 FIRST = 1  # the seed of the grids
 SATURATED = 0.1  # points of error: by less than it twice the workers do not help
@@ -299,9 +304,10 @@ def section_kills(seeds, claims):
 def section_cost(seeds, claims):
     yield ("Two groups of one worker each, threads of one process on both processors, batches of 64: "
            "a block of training alone, one with a pass forward more in each step, by its own "
-           "weights as they were when the block began, and of teaching each other over the transport and in a folder, in "
-           f"turn, {COST_RUN['rounds']} times; a block is the {COST_RUN['every']} steps between two "
-           "exchanges. Medians over blocks, in ms a step, the mean of them over "
+           "weights as they were when the block began, and of teaching each other over the "
+           f"transport and in a folder, in turn, {COST_RUN['rounds']} times; a block is the "
+           f"{COST_RUN['every']} steps between two exchanges. Medians over blocks, in ms a step, "
+           "the mean of them over "
            f"{len(seeds)} runs. What codistillation adds to a step, in passes forward: a teacher "
            "needs one.")
     yield ""
@@ -326,9 +332,8 @@ def section_cost(seeds, claims):
     for i, model in enumerate(row.results[0]["models"]):
         means = [row.mean(lambda r: column(r, i)) for column, _ in columns]
         worst = max(worst, *means[-2:])
-        yield (f"| {model['model']} | "
-               + " | ".join(f"{mean:.{digits}f}" for mean, (_, digits) in zip(means, columns))
-               + " |")
+        yield table_row((model["model"], *(f"{mean:.{digits}f}" for mean, (_, digits)
+                                           in zip(means, columns))))
     yield ""
     claims.add("exchanges every 50 steps: what a teacher adds to a step is at most 1.1 passes forward",
                f"{worst:.2f} at most", worst <= 1.1)
@@ -342,9 +347,9 @@ def section_scale(seeds, claims):
            f"{SCALE['curve']} of {SCALE['steps']} steps: median over seeds, and the least to the "
            "most; inf: never. Two groups read all of the data, each in its own order.")
     yield ""
-    yield ("| groups | workers in a group | rate | "
-           + " | ".join(f"steps to {target:g} %" for target in TARGETS) + " | least error in % |")
-    yield "|---" * (len(TARGETS) + 4) + "|"
+    yield table_row(("groups", "workers in a group", "rate",
+                     *(f"steps to {target:g} %" for target in TARGETS), "least error in %"))
+    yield table_rule(len(TARGETS) + 4)
     rows = {(groups, ranks): Row(scale_row(ranks, groups, seeds))
             for groups in (1, 2) for ranks in SCALES if (groups, ranks) != (2, SCALES[-1])}
 
@@ -359,9 +364,8 @@ def section_scale(seeds, claims):
         return f"{statistics.median(values):.0f} ({min(values):.0f} to {max(values):.0f})"
     for (groups, ranks), row in rows.items():
         if row:
-            yield (f"| {groups} | {ranks} | {best_rate(ranks)} | "
-                   + " | ".join(cell(row, target) for target in TARGETS)
-                   + f" | {row.cell(least_error, 2)} |")
+            yield table_row((groups, ranks, best_rate(ranks),
+                             *(cell(row, target) for target in TARGETS), row.cell(least_error, 2)))
     yield ""
     if not all(rows.values()):
         return
@@ -379,7 +383,7 @@ def section_scale(seeds, claims):
                    f"{TARGETS[-1]:g} % in fewer steps than one of twice the size",
                    "; ".join(f"{taught:.0f} and {twice:.0f}" for taught, twice in pairs),
                    all(taught < twice for taught, twice in pairs))
-    path = RESULTS.with_suffix(".svg")
+    path = project.RESULTS / "codistillation.svg"
     path.write_text(plot({"one group": ends, "two groups that teach each other": {
         2 * ranks: row.mean(least_error) for (groups, ranks), row in rows.items() if groups == 2}}))
     yield f"![The least error by workers in all]({path.name})"
@@ -494,15 +498,13 @@ def main():
     if not asked.table:
         if "SOTTO_DATA" not in os.environ:
             sys.exit("SOTTO_DATA must be a folder with mnist/ and tinyshakespeare/")
-        for program in {TIMED.get(section, PROGRAM) for section in asked.sections}:
-            study.build(program)
-        RESULTS.mkdir(parents=True, exist_ok=True)
+        project.build(*{TIMED.get(section, PROGRAM) for section in asked.sections})
         for section in asked.sections:
             for stage in stages_of(section, asked.seeds):
                 study.do_all(stage, 1 if section in TIMED else asked.jobs)
-    path = study.ROOT / "bench" / "results" / "codistillation.md"
+    path = project.RESULTS / "codistillation.md"
     path.write_text(table(asked.seeds))
-    print(path.relative_to(study.ROOT))
+    print(path.relative_to(project.ROOT))
 
 
 if __name__ == "__main__":

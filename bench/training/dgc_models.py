@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Dense training beside gradient dropping and Deep Gradient Compression on two larger models.
 
-    dgc_models.py [--seeds 1 2 3] [--pairs 4 5] [--task cifar10|shakespeare]
+    dgc_models.py [--seeds 1 2 3] [--pairs 4 5] [--task cifar10|shakespeare] [--table]
 
-Trains every row with every seed and stores one result each under bench/results/dgc_models, so that
-a run that was interrupted goes on where it stopped; a result of other options is trained anew.
+Trains every row with every seed. Each result is a line of bench/results/dgc_models.jsonl, so an
+interrupted study goes on where it stopped. A run with other options replaces its stored result.
 The seeds of --pairs are for dense and PyTorch alone: whether one of them ends lower is a matter of
 a thousandth, for which the other rows' seeds are few.
-Then writes the table bench/results/dgc_models.md and fails if a bar is missed. Needs SOTTO_DATA, a
-folder that holds cifar10-sample/ and tinyshakespeare/, and for the row "pytorch" Debian's
-python3-torch. Takes some hours on two cores.
+Then writes the table bench/results/dgc_models.md and fails if a bar is missed. --table trains nothing;
+the page keeps its date and machine. Needs SOTTO_DATA, a folder that holds cifar10-sample/ and
+tinyshakespeare/, and for the row "pytorch" Debian's python3-torch. Takes some hours on two cores.
 """
 import argparse
 import datetime
@@ -20,11 +20,18 @@ import statistics
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from common import project  # noqa: E402
+from common.machine import facts, today  # noqa: E402
+from common.pages import line_of  # noqa: E402
+from common.project import BUILD  # noqa: E402
+from common.store import Store  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-BUILD = ROOT / "build" / "bench"
-PROGRAM = BUILD / "bench" / "bench_training_dgc_models"
-RESULTS = ROOT / "bench" / "results" / "dgc_models"
+PROGRAM = project.PROGRAMS / "bench_training_dgc_models"
+RESULTS = Store(project.RESULTS / "dgc_models.jsonl")
+PAGE = project.RESULTS / "dgc_models.md"
 WORKERS = 4
 
 TASKS = {
@@ -47,19 +54,35 @@ TASKS = {
 }
 
 
+def stored(task, row, rate, seed):
+    """The stored result of a row."""
+    name, wanted = run_of(task, row, rate, seed)
+    result = RESULTS.get(name)
+    if result is None or result["options"] != wanted:
+        sys.exit(f"{RESULTS.path} has no {name} with the options {wanted}")
+    return result
+
+
 def train(task, row, rate, seed):
     """The result of a row, trained unless it is stored: a dict, whose measures are None where the
     training diverged."""
-    wanted = {"task": task, "row": row, "seed": seed, "learning-rate": rate,
-              **TASKS[task]["options"]}
+    name, wanted = run_of(task, row, rate, seed)
+    if name not in RESULTS or RESULTS.get(name)["options"] != wanted:
+        RESULTS.put(name, {**train_now(name, row, wanted), "options": wanted})
+    return RESULTS.get(name)
+
+
+def run_of(task, row, rate, seed):
+    """The name and the options of a run."""
+    options = {"task": task, "row": row, "seed": seed, "learning-rate": rate,
+               **TASKS[task]["options"]}
     if row == "pytorch":
-        wanted["batches"] = "those of dense"
-    file = RESULTS / f"{task}_{row}_{rate}_{seed}.json"
-    if file.exists():
-        stored = json.loads(file.read_text())
-        if stored["options"] == wanted:
-            return stored
-    print(f"{datetime.datetime.now():%H:%M:%S} {file.stem}", flush=True)
+        options["batches"] = "those of dense"
+    return f"{task}_{row}_{rate}_{seed}", options
+
+
+def train_now(name, row, wanted):
+    print(f"{datetime.datetime.now():%H:%M:%S} {name}", flush=True)
     log = BUILD / "dgc_models.log"
     part = BUILD / "dgc_models.json"
     part.unlink(missing_ok=True)
@@ -67,15 +90,11 @@ def train(task, row, rate, seed):
     with log.open("w") as output:
         status = subprocess.run(command(wanted, part), stdout=output, stderr=output, check=False)
     if status.returncode == 0:
-        result = json.loads(part.read_text())
-    elif "not finite" in log.read_text():
-        result = {"test_loss": None, "test_error": None}
-    else:
-        sys.exit(log.read_text())
-    result["options"] = wanted
-    part.write_text(json.dumps(result, indent=1) + "\n")
-    part.rename(file)
-    return result
+        # PyTorch's losses may not be finite, and JSON has no such numbers.
+        return json.loads(part.read_text(), parse_constant=lambda _: None)
+    if "not finite" in log.read_text():
+        return {"test_loss": None, "test_error": None}
+    sys.exit(log.read_text())
 
 
 def sotto(wanted, out):
@@ -99,18 +118,19 @@ def have_torch():
                           check=False).returncode == 0
 
 
-def trained(task, seeds):
+def trained(task, seeds, result_of):
     """The grid {rate: result of dense, first seed}, its best rate, and {row: results by seed}."""
     what = TASKS[task]
-    grid = {rate: train(task, "dense", rate, seeds[0]) for rate in what["rates"]}
+    grid = {rate: result_of(task, "dense", rate, seeds[0]) for rate in what["rates"]}
     usable = {rate: found[what["measure"]] for rate, found in grid.items()
               if found[what["measure"]] is not None}
     best = min(usable, key=usable.get)
-    rows = [row for row in what["rows"] if row != "pytorch" or have_torch()]
+    has_pytorch = RESULTS.names(f"{task}_pytorch_*") if result_of is stored else have_torch()
+    rows = [row for row in what["rows"] if row != "pytorch" or has_pytorch]
     found = {row: [] for row in rows}
     for seed in seeds:
         for row in rows:
-            found[row].append(train(task, row, best, seed))
+            found[row].append(result_of(task, row, best, seed))
     steps = {result["steps"] for results in found.values() for result in results
              if "steps" in result}
     if len(steps) > 1:
@@ -122,10 +142,10 @@ def values(results, measure):
     return [float("nan") if r[measure] is None else r[measure] for r in results]
 
 
-def table(task, seeds, more_seeds):
+def table(task, seeds, more_seeds, result_of):
     what = TASKS[task]
     measure, options = what["measure"], what["options"]
-    grid, best, found = trained(task, seeds)
+    grid, best, found = trained(task, seeds, result_of)
     clip = f"clipped at norm {options['clip']}" if options["clip"] else "no clipping"
     lines = [
         f"## {what['title']}", "",
@@ -149,7 +169,7 @@ def table(task, seeds, more_seeds):
     if "pytorch" in found:
         pairs = list(zip(ends["dense"], ends["pytorch"]))
         for seed in more_seeds:
-            pairs.append(values([train(task, row, best, seed) for row in ("dense", "pytorch")],
+            pairs.append(values([result_of(task, row, best, seed) for row in ("dense", "pytorch")],
                                 measure))
         lines += ["", "| seed | dense | PyTorch |", "|---|---|---|"]
         lines += [f"| {seed} | {ours:.4f} | {theirs:.4f} |"
@@ -176,30 +196,32 @@ def beside_pytorch(pairs):
             f"{statistics.mean(worse):+.2%}{error}", statistics.mean(worse) <= 0.0)
 
 
+def prepare():
+    """What trainings need: data, the environment, and the program."""
+    if "SOTTO_DATA" not in os.environ:
+        sys.exit("set SOTTO_DATA to a folder that holds cifar10-sample/ and tinyshakespeare/")
+    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+    # OpenBLAS knows no newer processors than it is itself, and takes a slower kernel for them.
+    if "avx512dq" in facts().get("flags", ""):
+        os.environ["OPENBLAS_CORETYPE"] = "SKYLAKEX"
+    project.build(PROGRAM)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--pairs", type=int, nargs="+", default=[],
                         help="more seeds, for dense beside PyTorch alone")
     parser.add_argument("--task", choices=TASKS, help="that one alone, without writing the table")
+    parser.add_argument("--table", action="store_true", help="trains nothing")
     asked = parser.parse_args()
-    if "SOTTO_DATA" not in os.environ:
-        sys.exit("set SOTTO_DATA to a folder that holds cifar10-sample/ and tinyshakespeare/")
-    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
-    cpuinfo = pathlib.Path("/proc/cpuinfo").read_text()
-    # OpenBLAS knows no newer processors than it is itself, and takes a slower kernel for them.
-    if "avx512dq" in cpuinfo:
-        os.environ["OPENBLAS_CORETYPE"] = "SKYLAKEX"
-    for command in ([ROOT / "cmake" / "install_debian.sh", "bench"],
-                    ["cmake", "--preset", "bench", "-S", ROOT],
-                    ["cmake", "--build", BUILD, "--target", "bench_training_dgc_models"]):
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    RESULTS.mkdir(parents=True, exist_ok=True)
+    measured = f"{today()}."
+    if asked.table:
+        measured = line_of(PAGE, 3, measured)
+    else:
+        prepare()
 
-    model = next(line.split(": ")[1] for line in cpuinfo.splitlines()
-                 if line.startswith("model name"))
-    lines = ["# Dense training beside Deep Gradient Compression on larger models", "",
-             f"{datetime.date.today()}, {model}, {os.cpu_count()} cores.",
+    lines = ["# Dense training beside Deep Gradient Compression on larger models", "", measured,
              "Command: `SOTTO_DATA=... bench/training/dgc_models.py --seeds "
              f"{' '.join(map(str, asked.seeds))}"
              f"{' --pairs ' + ' '.join(map(str, asked.pairs)) if asked.pairs else ''}`", "",
@@ -210,14 +232,16 @@ def main():
              ""]
     held = []
     for task in [asked.task] if asked.task else TASKS:
-        more, of_task = table(task, asked.seeds, asked.pairs)
+        more, of_task = table(task, asked.seeds, asked.pairs, stored if asked.table else train)
         lines += more + [""]
         held += of_task
     lines += ["## Bars", "", "| asked | found | held |", "|---|---|---|"]
     lines += [f"| {what} | {figure} | {'yes' if ok else 'missed'} |" for what, figure, ok in held]
+    if not asked.table:
+        RESULTS.sort()
     text = "\n".join(lines) + "\n"
     if not asked.task:
-        (ROOT / "bench" / "results" / "dgc_models.md").write_text(text)
+        PAGE.write_text(text)
     print(text)
     sys.exit(0 if all(ok for _, _, ok in held) else 1)
 

@@ -4,21 +4,27 @@ a controller pays for it, data that differ between ranks, compressed gossip, and
 
     gossip.py [--sections NAME...] [--seeds S...] [--jobs N] [--quick] [--table]
 
-Every run is stored in bench/results/gossip, so that one that was interrupted goes on where it
-stopped; then bench/results/gossip.md is made of all. --quick goes through the same with little data
+Each run is a line of bench/results/gossip.jsonl, so an interrupted study goes on where it stopped. The
+table bench/results/gossip.md is made from these lines. --quick goes through the same with little data
 and one seed, in the build folder; --table trains nothing. N runs are done at a time, each on one
 processor; as many as there are, unless it is said. Needs SOTTO_DATA, a folder that holds mnist/,
 cifar10-sample/ and tinyshakespeare/; what else is missing cmake/install_debian.sh installs."""
 
 import argparse
 import os
+import pathlib
 import sys
 
-import study
-from study import Claims, Row
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-PROGRAM = study.BUILD / "bench" / "bench_training_gossip"
-RESULTS = study.ROOT / "bench" / "results" / "gossip"
+import study  # noqa: E402
+from common import project  # noqa: E402
+from common.pages import table_row, table_rule  # noqa: E402
+from common.store import Store  # noqa: E402
+from study import Claims, Row  # noqa: E402
+
+PROGRAM = project.PROGRAMS / "bench_training_gossip"
+RESULTS = Store(project.RESULTS / "gossip.jsonl")
 QUICK = {}  # options of every run, where it is to be quick
 SECTIONS = ("control", "practical", "split", "choco", "local", "control_cnn")
 
@@ -33,7 +39,7 @@ class Run(study.Run):
 
     def do(self):
         self.arguments = {**self.arguments, **QUICK.get(self.arguments["model"], {})}
-        if self.maxima_of and not self.path.exists():
+        if self.maxima_of and self.name not in self.store:
             self.arguments["maxima"] = ",".join(
                 f"{m:.6g}" for m in self.maxima_of.result()["maxima"])
         super().do()
@@ -419,14 +425,13 @@ def section_choco(seeds, claims):
         yield (f"| {title} | {epochs} | {row.cell('train_loss', 4)} | {row.cell('test_error', 2)} | "
                f"{row.cell('own_test_error', 2)} | {sent} |")
     yield ""
-    yield f"| ranks' own test error in %, seed {FIRST}; rate | " + " | ".join(
-        f"step {step}" for step in CHOCO_STEPS) + " | D-PSGD |"
-    yield "|---" * (2 + len(CHOCO_STEPS)) + "|"
+    yield table_row((f"ranks' own test error in %, seed {FIRST}; rate",
+                     *(f"step {step}" for step in CHOCO_STEPS), "D-PSGD"))
+    yield table_rule(2 + len(CHOCO_STEPS))
     for rate in CHOCO_RATES:
         cells = [Row([choco_run(rate, step, FIRST)]).cell("own_test_error", 2)
                  for step in CHOCO_STEPS]
-        yield f"| {rate} | " + " | ".join(cells) + \
-            f" | {Row([dense_run(rate, FIRST)]).cell('own_test_error', 2)} |"
+        yield table_row((rate, *cells, Row([dense_run(rate, FIRST)]).cell("own_test_error", 2)))
     yield ""
     compared = [row for (_, epochs), row in rows.items() if epochs == LONG]
     if len(compared) == 2 and all(compared):
@@ -520,7 +525,7 @@ def make_quick():
     LOCAL_RATES = (0.004,)
     LOCAL_GRIDS = {method: grid[:1] for method, grid in LOCAL_GRIDS.items()}
     CHOCO_GRID = [(rate, step) for rate in CHOCO_RATES for step in CHOCO_STEPS]
-    RESULTS = study.BUILD / "gossip_quick"
+    RESULTS = Store(project.BUILD / "gossip_quick.jsonl")
     images = {"epochs": 3, "warm_up": 0.5}
     QUICK.update({"mlp": {**images, "examples": 1920, "from": 0, "to": 1},
                   "residual_cnn": {**images, "examples": 384, "from": 0, "to": 1},
@@ -542,8 +547,7 @@ def main():
     if not asked.table:
         if "SOTTO_DATA" not in os.environ:
             sys.exit("SOTTO_DATA must be a folder with mnist/, cifar10-sample/, tinyshakespeare/")
-        study.build(PROGRAM)
-        RESULTS.mkdir(parents=True, exist_ok=True)
+        project.build(PROGRAM)
         for section in asked.sections:
             for stage in stages_of(section, asked.seeds):
                 study.do_all(stage, asked.jobs)
@@ -551,9 +555,9 @@ def main():
     if asked.quick:
         print(text)
         return
-    path = study.ROOT / "bench" / "results" / "gossip.md"
+    path = project.RESULTS / "gossip.md"
     path.write_text(text)
-    print(path.relative_to(study.ROOT))
+    print(path.relative_to(project.ROOT))
 
 
 if __name__ == "__main__":

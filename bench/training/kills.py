@@ -4,12 +4,11 @@ started again.
 
     kills.py [--trials N] [--program FILE] [--table]
 
-Every run is stored in bench/results/kills, so that one that was interrupted goes on where it
-stopped; then bench/results/kills.md is made of all. Needs SOTTO_DATA, a folder that holds mnist/;
-what else is missing cmake/install_debian.sh installs."""
+Each run is a line of bench/results/kills.jsonl, so an interrupted study goes on where it stopped. The
+table bench/results/kills.md is made from these lines; with --table it keeps its date and machine. Needs
+SOTTO_DATA, a folder that holds mnist/; what else is missing cmake/install_debian.sh installs."""
 
 import argparse
-import datetime
 import json
 import os
 import pathlib
@@ -18,10 +17,16 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build" / "bench"
-RESULTS = ROOT / "bench" / "results" / "kills"
-PROGRAM = BUILD / "bench" / "bench_training_kills"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from common import project  # noqa: E402
+from common.machine import today  # noqa: E402
+from common.pages import line_of, table_row, table_rule  # noqa: E402
+from common.store import Store  # noqa: E402
+
+RESULTS = Store(project.RESULTS / "kills.jsonl")
+PAGE = project.RESULTS / "kills.md"
+PROGRAM = project.PROGRAMS / "bench_training_kills"
 
 KINDS = {"none": "nobody", "worker": "a worker", "half": "two of four workers",
          "server": "the server"}
@@ -30,16 +35,15 @@ ASKED = 0.5  # points of test error, at most, between a kind's mean and nobody's
 
 
 def run(program, kind, seed):
-    path = RESULTS / f"{kind}_{seed}.json"
-    if path.exists():
-        return json.loads(path.read_text())
-    part = path.with_suffix(".part")
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([program, "--victims", kind, "--seed", str(seed), "--out", part,
-                        "--folder", f"{folder}/job"], check=True,
-                       env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
-    part.rename(path)
-    return json.loads(path.read_text())
+    name = f"{kind}_{seed}"
+    if name not in RESULTS:
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "result.json"
+            subprocess.run([program, "--victims", kind, "--seed", str(seed), "--out", out,
+                            "--folder", f"{folder}/job"], check=True,
+                           env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+            RESULTS.put(name, json.loads(out.read_text()))
+    return RESULTS.get(name)
 
 
 def of_server(result):
@@ -86,15 +90,11 @@ def nobody_else_named(result):
     return all(l["rank"] in result["killed"] for r in result["ranks"] for l in r.get("lost", []))
 
 
-def write_table():
-    processor = next(line.split(":")[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8")
-                     if line.startswith("model name"))
-    found = {kind: [json.loads(p.read_text()) for p in sorted(RESULTS.glob(f"{kind}_*.json"))]
-             for kind in KINDS}
+def write_table(measured):
+    """The page; `measured` is its line on when, where and how."""
+    found = {kind: RESULTS.results(f"{kind}_*") for kind in KINDS}
     any_run = next(r for runs in found.values() for r in runs)
-    lines = ["# Processes that are killed", "",
-             f"{datetime.date.today()}, {processor}, {os.cpu_count()} processors. Command: "
-             "`SOTTO_DATA=FOLDER bench/training/kills.py`", "",
+    lines = ["# Processes that are killed", "", measured, "",
              "A server and four workers over TCP, asynchronous with DC-ASGD-a, MLP 784-64-64-10 on "
              "12,000 images of MNIST, 10 passes, rate 0.05, batch 32; the server saves every 100 "
              f"steps. The workers together do {any_run['rounds_of_all']} rounds. SIGKILL a random "
@@ -109,7 +109,7 @@ def write_table():
              "- test error in %: mean, median, and the least to the most; \"near\": runs within "
              f"{ASKED} points of the mean of those in which nobody is killed", "",
              "| killed | runs | killed in training | moment | ended well | too late to come again "
-             "| hung | named | test error | near | mean, beside nobody's |", "|---" * 11 + "|"]
+             "| hung | named | test error | near | mean, beside nobody's |", table_rule(11)]
     mean = statistics.mean(of_server(r)["test_error"] for r in found["none"])
     for kind, name in KINDS.items():
         runs = found[kind]
@@ -127,14 +127,13 @@ def write_table():
             row[3] = f"{min(when):.3f} to {max(when):.3f}"
             row[5] = sum(came_too_late(r, rank) for r in runs for rank in r["ranks"])
             row[10] = f"{statistics.mean(errors) - mean:+.2f} (asked {ASKED} at most)"
-        lines.append("| " + " | ".join(map(str, row)) + " |")
+        lines.append(table_row(row))
     for runs in found.values():
         for r in runs:
             if not ended_well(r) or not losses_named(r) or not nobody_else_named(r):
                 lines += ["", f"Not as it should be: {r['victims']}, seed {r['seed']}."]
-    path = ROOT / "bench" / "results" / "kills.md"
-    path.write_text("\n".join(lines) + "\n")
-    print(path.relative_to(ROOT))
+    PAGE.write_text("\n".join(lines) + "\n")
+    print(PAGE.relative_to(project.ROOT))
 
 
 def main():
@@ -144,16 +143,14 @@ def main():
     parser.add_argument("--program", type=pathlib.Path, help="built already")
     parser.add_argument("--table", action="store_true", help="trains nothing")
     asked = parser.parse_args()
-    if not asked.table:
+    measured = f"{today()}. Command: `SOTTO_DATA=FOLDER bench/training/kills.py`"
+    if asked.table:
+        measured = line_of(PAGE, 3, measured)
+    else:
         if "SOTTO_DATA" not in os.environ:
             sys.exit("SOTTO_DATA must be a folder that holds mnist/")
         if not asked.program:
-            subprocess.run([ROOT / "cmake" / "install_debian.sh", "bench"], check=True)
-            subprocess.run(["cmake", "--preset", "bench", "-S", ROOT], check=True,
-                           stdout=subprocess.DEVNULL)
-            subprocess.run(["cmake", "--build", BUILD, "--target", PROGRAM.name], check=True,
-                           stdout=subprocess.DEVNULL)
-        RESULTS.mkdir(parents=True, exist_ok=True)
+            project.build(PROGRAM)
         for seed in range(1, asked.trials + 1):
             for kind in KINDS:
                 found = run(asked.program or PROGRAM, kind, seed)
@@ -161,7 +158,8 @@ def main():
                       f"{found['rounds_of_all']} rounds, ended "
                       f"{'well' if ended_well(found) else 'otherwise'} after "
                       f"{found['seconds']:.1f} s", flush=True)
-    write_table()
+        RESULTS.sort()
+    write_table(measured)
 
 
 if __name__ == "__main__":

@@ -4,21 +4,25 @@ beside a loop that is written by hand.
 
     libtorch.py [--seeds 1 2 3] [--jobs 1] [--table] [--quick]
 
-Stores one result each under bench/results/libtorch, so that a study that was interrupted goes on
-where it stopped, and writes bench/results/libtorch.md; --table writes it of what is there. --quick
-only tries whether all can run, in a folder of its own. Needs SOTTO_DATA, a folder that holds
+Each run is a line of bench/results/libtorch.jsonl, so an interrupted study goes on where it stopped.
+The table bench/results/libtorch.md is made from these lines; --table makes it of what is there. --quick
+only tries whether all can run, in a file of its own. Needs SOTTO_DATA, a folder that holds
 cifar10-sample/, and LibTorch. Fails if a bar is missed. What a step takes is measured last, alone."""
 
 import argparse
 import os
+import pathlib
 import subprocess
 import sys
 
-import study
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-STUDY = study.BUILD / "bench" / "bench_training_libtorch"
-ADAPTER = study.BUILD / "bench" / "bench_training_torch_adapter"
-RESULTS = study.ROOT / "bench" / "results" / "libtorch"
+import study  # noqa: E402
+from common import project  # noqa: E402
+from common.store import Store  # noqa: E402
+
+STUDY = project.PROGRAMS / "bench_training_libtorch"
+ADAPTER = project.PROGRAMS / "bench_training_torch_adapter"
 OPTIONS = {"epochs": 20, "batch_size": 16, "learning_rate": 0.1, "weight_decay": 1e-4}
 ROWS = {"dense": {}, "dgc": {"density": 0.001, "warm_up_epochs": 4}}
 QUICK = {"epochs": 1, "examples": 128}
@@ -32,12 +36,12 @@ def accuracy(result):
     return 100 - result["test_error"]
 
 
-def runs(folder, seeds, quick):
+def runs(store, seeds, quick):
     """{row: its runs}, and {model: the run of what a step takes}."""
     options = OPTIONS | (QUICK if quick else {})
-    trained = {row: [study.Run(folder, STUDY, f"{row}_{seed}", row=row, seed=seed, **options, **more)
+    trained = {row: [study.Run(store, STUDY, f"{row}_{seed}", row=row, seed=seed, **options, **more)
                      for seed in seeds] for row, more in ROWS.items()}
-    timed = {model: study.Run(folder, ADAPTER, f"step_{model}", model=model,
+    timed = {model: study.Run(store, ADAPTER, f"step_{model}", model=model,
                               **(more | ({"steps": 2, "turns": 1} if quick else {})))
              for model, more in TIMES.items()}
     return trained, timed
@@ -91,7 +95,8 @@ def timing_lines(timed, claims):
             continue
         yield (f"| {model} | {result['parameters']:,} | {result['by_hand_ms']:.3f} ms | "
                f"{result['sotto_ms']:.3f} ms | {result['ratio']:.3f} | "
-               f"{result['ratio_of_computing']:.3f} | {result['parameters_apart_after_a_step']:.1e}, {result['parameters_apart']:.1e} |")
+               f"{result['ratio_of_computing']:.3f} | {result['parameters_apart_after_a_step']:.1e}, "
+               f"{result['parameters_apart']:.1e} |")
         whole = result["ratio"] - 1
         claims.add(f"{model}: a whole step at most {OVERHEAD_MOST:.0%} above one by hand",
                    f"{whole:+.1%}", whole <= OVERHEAD_MOST)
@@ -139,23 +144,22 @@ def main():
     if asked.programs:
         global STUDY, ADAPTER
         STUDY, ADAPTER = (os.path.join(asked.programs, program.name) for program in (STUDY, ADAPTER))
-    folder = study.BUILD / "libtorch_quick" if asked.quick else RESULTS
-    folder.mkdir(parents=True, exist_ok=True)
-    trained, timed = runs(folder, asked.seeds[:1] if asked.quick else asked.seeds, asked.quick)
+    store = Store(project.BUILD / "libtorch_quick.jsonl" if asked.quick else
+                  project.RESULTS / "libtorch.jsonl")
+    trained, timed = runs(store, asked.seeds[:1] if asked.quick else asked.seeds, asked.quick)
     if not asked.table:
         if "SOTTO_DATA" not in os.environ:
             sys.exit("set SOTTO_DATA to a folder that holds cifar10-sample/")
         if not asked.programs:
-            subprocess.run([study.ROOT / "cmake" / "install_debian.sh", "torch"], check=True)
-            for program in (STUDY, ADAPTER):
-                study.build(program)
+            subprocess.run([project.ROOT / "cmake" / "install_debian.sh", "torch"], check=True)
+            project.build(STUDY, ADAPTER)
         study.do_all([run for of_row in trained.values() for run in of_row], asked.jobs)
         study.do_all(timed.values(), 1)
     text, held = table(trained, timed)
     if asked.quick:
         print(text)
         return
-    (study.ROOT / "bench" / "results" / "libtorch.md").write_text(text)
+    (project.RESULTS / "libtorch.md").write_text(text)
     print(text)
     sys.exit(0 if held else 1)
 

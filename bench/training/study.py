@@ -1,5 +1,4 @@
-"""What studies of training have in common: runs that are stored one by one, so that a study which was
-interrupted goes on where it stopped, and tables that are made of them."""
+"""What studies of training have in common: runs, each a line of a store, and tables that are made of them."""
 
 import concurrent.futures
 import datetime
@@ -8,63 +7,54 @@ import os
 import pathlib
 import statistics
 import subprocess
+import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build" / "bench"
+from common.machine import today
+from common.pages import table_row, table_rule
+
 # OpenBLAS 0.3.21 does not know processors that are newer than it is, and takes kernels for the oldest
 # there, by which a language model takes twice as long or more.
 KERNELS = {"OPENBLAS_CORETYPE": "Haswell"}
 
 
-def today():
-    """When and where a run was done."""
-    with open("/proc/cpuinfo", encoding="utf-8") as lines:
-        processor = next(line.split(":")[1].strip() for line in lines
-                         if line.startswith("model name"))
-    return f"{datetime.date.today()}, {processor}, {os.cpu_count()} processors"
-
-
 class Run:
-    """One call of a program, whose result is the file of its name in a folder."""
+    """One call of a program, whose result is the line of its name in a store."""
 
-    def __init__(self, folder, program, name, **arguments):
-        self.path = folder / f"{name}.json"
-        self.program, self.name, self.arguments = program, name, arguments
+    def __init__(self, store, program, name, **arguments):
+        self.store, self.program, self.name, self.arguments = store, program, name, arguments
 
     def result(self):
-        return json.loads(self.path.read_text()) if self.path.exists() else None
+        return self.store.get(self.name)
 
     def do(self):
-        if self.path.exists():
+        """Calls the program, unless its result is stored."""
+        if self.name in self.store:
             return
-        part = self.path.with_suffix(".part")
-        command = [str(self.program), "--out", str(part)]
+        print(f"{datetime.datetime.now():%H:%M:%S} {self.name}", flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "result.json"
+            self._call(out)
+            found = json.loads(out.read_text())
+        self.store.put(self.name, {**found, "options": self.arguments, "measured": today()})
+
+    def _call(self, out):
+        command = [str(self.program), "--out", str(out)]
         command += [f"--{name.replace('_', '-')}={value}"
                     for name, value in self.arguments.items()]
-        print(f"{datetime.datetime.now():%H:%M:%S} {self.name}", flush=True)
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               env={**KERNELS, **os.environ, "OPENBLAS_NUM_THREADS": "1",
                                    "OMP_NUM_THREADS": "1"}, check=False)
         if done.returncode != 0:
             raise SystemExit(f"{done.stdout}\n{' '.join(command)} failed")
-        part.write_text(json.dumps({**json.loads(part.read_text()), "options": self.arguments,
-                                    "measured": today()}, separators=(",", ":")) + "\n")
-        part.rename(self.path)
-
-
-def build(program):
-    """Installs what is missing and builds a program of the benchmarks."""
-    subprocess.run([ROOT / "cmake" / "install_debian.sh", "bench"], check=True)
-    subprocess.run(["cmake", "--preset", "bench", "-S", ROOT], check=True,
-                   stdout=subprocess.DEVNULL)
-    subprocess.run(["cmake", "--build", BUILD, "--target", program.name], check=True,
-                   stdout=subprocess.DEVNULL)
 
 
 def do_all(runs, jobs):
-    """So many at a time."""
+    """Does so many runs at a time, and sorts their stores."""
+    runs = list(runs)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         list(pool.map(lambda run: run.do(), runs))
+    for store in {run.store for run in runs}:
+        store.sort()
 
 
 class Row:
@@ -101,10 +91,10 @@ class Claims:
         self.lines = []
 
     def add(self, asked, found, held):
-        self.lines.append(f"| {asked} | {found} | {'yes' if held else 'no'} |")
+        self.lines.append(table_row((asked, found, "yes" if held else "no")))
 
     def table(self):
-        return ["## Claims", "", "| asked | found | held |", "|---|---|---|", *self.lines, ""]
+        return ["## Claims", "", table_row(("asked", "found", "held")), table_rule(3), *self.lines, ""]
 
 
 def measured(runs):

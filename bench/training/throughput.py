@@ -5,16 +5,21 @@
 FOLDER is where throughput.cpp exported to. Prints one JSON object."""
 
 import argparse
-import ctypes
 import json
+import pathlib
 import statistics
+import sys
 import time
 
 import numpy
 import torch
 from torch import nn
 
-from torch_models import CharacterLstm, learned_values, lenet, mlp, residual_cnn, take_values
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from common.blas import blas  # noqa: E402
+from common.torch_models import (CharacterLstm, learned_values, lenet, mlp,  # noqa: E402
+                                 residual_cnn, take_values)
 
 
 # What makes it, a batch's inputs, labels of an example.
@@ -24,17 +29,6 @@ MODELS = {
     "residual_cnn": (residual_cnn, (64, 3, 32, 32), 1),
     "character_lstm": (lambda: CharacterLstm(65), (32, 64), 64),
 }
-
-
-def blas():
-    """The kernels that the OpenBLAS of this process has chosen."""
-    with open("/proc/self/maps") as maps:
-        for path in sorted({line.split()[-1] for line in maps if "blas" in line}):
-            name = getattr(ctypes.CDLL(path), "openblas_get_corename", None)
-            if name is not None:
-                name.restype = ctypes.c_char_p
-                return name().decode()
-    return "unknown"
 
 
 def main():

@@ -13,7 +13,7 @@ import unittest
 import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "bench" / "network"))
+sys.path[:0] = [str(ROOT / "bench" / "network"), str(ROOT / "bench")]
 
 import backpressure  # noqa: E402
 import crossover  # noqa: E402
@@ -23,6 +23,8 @@ import network  # noqa: E402
 import rows  # noqa: E402
 import simulated  # noqa: E402
 import table  # noqa: E402
+from common.pages import digits, quotient  # noqa: E402
+from common.store import Store  # noqa: E402
 from crossover import Point  # noqa: E402
 
 PROVENANCE = {"processor": "P", "processors": 2, "kernel": "6.1", "peers": "none",
@@ -93,19 +95,14 @@ class Rows(unittest.TestCase):
         self.assertIsNone(rows.line("row", "case", "what", None))
 
     def test_quotients_of_what_is_not_there_are_not_there(self):
-        self.assertEqual(rows.quotient(3.0, 2.0), 1.5)
-        self.assertIsNone(rows.quotient(None, 2.0))
-        self.assertIsNone(rows.quotient(2.0, None))
+        self.assertEqual(quotient(3.0, 2.0), 1.5)
+        self.assertIsNone(quotient(None, 2.0))
+        self.assertIsNone(quotient(2.0, None))
 
     def test_rows_of_another_machine_or_not_measured_are_not_compared(self):
         self.assertTrue(rows.comparable(PROVENANCE, PROVENANCE | {"load": 3.0}))
         self.assertFalse(rows.comparable(PROVENANCE, PROVENANCE | {"processor": "Q"}))
         self.assertFalse(rows.comparable(PROVENANCE, {"rate": "1gbit"}))
-
-    def test_what_is_not_finite_is_not_stored(self):
-        with tempfile.TemporaryDirectory() as folder:
-            with self.assertRaises(ValueError):
-                rows.write(pathlib.Path(folder) / "row.json", {"value": math.inf})
 
 
 def point(bandwidth, dense, sparse, pays_below=1.0):
@@ -135,7 +132,7 @@ class Crossover(unittest.TestCase):
             figures = crossover.crossover_figures(
                 [point(10.0, 2.0, 1.0, pays_below), point(1000.0, 1.0, 2.0, 100.0)])
             self.assertGreaterEqual(figures[-1][1], 100.0)
-            table.digits(figures[-1][1])
+            digits(figures[-1][1])
 
     def test_beyond_all_rates_it_must_be_predicted_at_each_whether_it_pays(self):
         def right(*points):
@@ -243,26 +240,25 @@ class Sections(unittest.TestCase):
                                  "backpressure": 2,
                                  "server": 2 * (2 + 2)})
 
-    def test_names_of_rows_are_names_of_files_with_the_rate_in_them(self):
-        here = options("--results", "/results", "--rate", "100mbit")
+    def test_names_of_rows_are_names_of_results_with_the_rate_in_them(self):
         for section, found in declared("--rate", "100mbit").items():
-            paths = {network.row_path(here, section, name) for name in found}
-            self.assertEqual(len(paths), len(found))
+            names = {network.run_name(section, name) for name in found}
+            self.assertEqual(len(names), len(found))
             if section == "wire":
-                self.assertTrue(all("100mbit" in path.name for path in paths))
+                self.assertTrue(all("100mbit" in name for name in names))
 
     def test_a_row_of_other_options_is_not_taken_for_what_is_asked(self):
         with tempfile.TemporaryDirectory() as folder:
-            here = options("--results", folder)
+            here, store = options(), Store(pathlib.Path(folder) / "network.jsonl")
             row = rows.Row("mlp, 1gbit", {"rate": "1gbit", "steps": 30}, None)
-            rows.write(network.row_path(here, "end_to_end", row.name),
-                       PROVENANCE | {"rate": "1gbit", "steps": 4.0})
+            store.put(network.run_name("end_to_end", row.name),
+                      PROVENANCE | {"rate": "1gbit", "steps": 4.0})
             with contextlib.redirect_stderr(io.StringIO()) as said:
-                self.assertIsNone(network.read(here, "end_to_end", row))
+                self.assertIsNone(network.read(store, here, "end_to_end", row))
                 same = row._replace(about={"rate": "1gbit", "steps": 4})
-                self.assertEqual(network.read(here, "end_to_end", same)["commit"], "c0ffee")
+                self.assertEqual(network.read(store, here, "end_to_end", same)["commit"], "c0ffee")
                 here.quick = True
-                self.assertIsNone(network.read(here, "end_to_end", same))
+                self.assertIsNone(network.read(store, here, "end_to_end", same))
             self.assertEqual(said.getvalue().count("other options"), 2)
 
     def test_facts_of_rows_are_the_same_after_they_were_stored(self):
@@ -277,7 +273,7 @@ class Sections(unittest.TestCase):
         self.assertFalse(first["met"])
 
     def test_a_command_says_where_data_come_from_and_what_it_depends_on(self):
-        here = options("--steps", "7", "--rate", "100mbit", "--results", "/home/somebody/results")
+        here = options("--steps", "7", "--rate", "100mbit", "--results", "/home/somebody/results.jsonl")
         with unittest.mock.patch.dict(os.environ, {"OPENBLAS_CORETYPE": "ZEN"}):
             self.assertEqual(network.command_of(here, "end_to_end"),
                              "SOTTO_DATA=FOLDER OPENBLAS_CORETYPE=ZEN bench/network/network.py "
@@ -341,7 +337,7 @@ class Table(unittest.TestCase):
             self.written({"one": {"a": {}}})
 
     def test_three_digits_without_an_exponent(self):
-        self.assertEqual([table.digits(value) for value in (0, 0.1234, 1.234, 123.4, math.inf)],
+        self.assertEqual([digits(value) for value in (0, 0.1234, 1.234, 123.4, math.inf)],
                          ["0", "0.123", "1.23", "123", "inf"])
 
 

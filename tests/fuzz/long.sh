@@ -1,18 +1,25 @@
 #!/usr/bin/env bash
 # tests/fuzz/long.sh [EXECUTIONS] [TARGET]...
+# tests/fuzz/long.sh --table
 # A long search of each target, by default 100000000 executions of hello, dense_block, sparse_block and frames, in
 # slices, so that one that was interrupted goes on where it stopped; then the table bench/results/fuzzing.md. A target
-# whose result is stored in bench/results/fuzzing is not run again: take its file away for that. What is found ends the
-# search of its target until the input that the message names does no harm any more.
+# whose result is a line of bench/results/fuzzing.jsonl is not run again: take that line out for that. What is found
+# ends the search of its target until the input that the message names does no harm any more. --table makes the table
+# alone.
 #   SOTTO_JOBS   slices side by side; by default one for each processor
 #   BUILD        where it builds; by default build/fuzz. What it found so far is kept there, in long/
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${BUILD:-$root/build/fuzz}
-results=$root/bench/results/fuzzing
+results=$root/bench/results/fuzzing.jsonl
 executions=100000000
 command="tests/fuzz/long.sh${*:+ $*}"
+only_table=no
+if [ "${1:-}" = --table ]; then
+    only_table=yes
+    shift
+fi
 if [[ ${1:-} =~ ^[1-9][0-9]*$ ]]; then
     executions=$1
     shift
@@ -24,6 +31,52 @@ for target in $targets; do
         exit 2
     fi
 done
+
+findings_of() {
+    [ ! -d "$build/long/$1" ] || find "$build/long/$1" -maxdepth 1 -type f -name 'finding-*' ! -name '*.txt' | sort
+}
+
+stored() { [ ! -e "$results" ] || cat "$results"; }
+
+# write_table: the page, with what is found and not mended yet.
+write_table() {
+    local target finding found=() page=$root/bench/results/fuzzing.md
+    for target in $targets; do
+        for finding in $(findings_of "$target"); do found+=("$target: ${finding#"$root/"}"); done
+    done
+    {
+        echo "# Long searches of the fuzzers"
+        echo
+        echo "Every target from the inputs in tests/fuzz/corpus on, with libFuzzer and the address and undefined-behaviour"
+        echo "sanitizers. Seconds are summed over processes, whatever ran beside them; edges, and features (edges by how"
+        echo "often they are taken), are those of sotto and of the target."
+        echo
+        echo "| target | executions | findings | seconds | executions a second | a processor second | edges | features" \
+            "| inputs kept | date | commit |"
+        echo "|---|---|---|---|---|---|---|---|---|---|---|"
+        stored | jq -r '
+            "| \(.target) | \(.executions) | 0 | \(.seconds | round) | \(.executions / .seconds | round) " +
+            "| \(.executions / .processor_seconds | round) | \(.edges) | \(.features) | \(.inputs) " +
+            "| \(.date) | \(.commit) |"'
+        echo
+        stored | jq -rs '
+            map("\(.processor), \(.cores) cores, \(.compiler).\nCommand: `\(.command)`") | unique | .[]'
+        if [ "${#found[@]}" -gt 0 ]; then
+            echo
+            echo "Found, and not mended yet:"
+            echo
+            printf -- '- %s\n' "${found[@]}"
+        fi
+    } > "$page.part"
+    mv "$page.part" "$page"
+    cat "$page"
+}
+
+if [ "$only_table" = yes ]; then
+    write_table
+    exit
+fi
+
 commit=$(git -C "$root" describe --always --dirty)
 slice_executions=$((executions < 10000000 ? executions : 10000000))
 slices=$(((executions + slice_executions - 1) / slice_executions))
@@ -41,8 +94,6 @@ search() {
         "$2" "${@:3}" -timeout=600 -report_slow_units=600 -malloc_limit_mb=64 -print_final_stats=1 \
         "-artifact_prefix=$build/long/$1/finding-"
 }
-
-findings_of() { find "$build/long/$1" -maxdepth 1 -type f -name 'finding-*' ! -name '*.txt' | sort; }
 
 # shellcheck disable=SC2317  # it is called by xargs
 # slice TARGET NUMBER: one slice; a line of figures in the target's `slices` when it is done.
@@ -76,8 +127,9 @@ for target in $targets; do
     folder=$build/long/$target
     mkdir -p "$folder/corpus"
     rm -f "$folder/broken"
-    if [ -s "$results/$target.json" ] && jq -e ".executions >= $executions" "$results/$target.json" > /dev/null; then
-        echo "$target: done, see $results/$target.json"
+    if stored | jq -en --arg target "$target" \
+        "any(inputs; .name == \$target and .executions >= $executions)" > /dev/null; then
+        echo "$target: done, see its line in $results"
         continue
     fi
     # What another program or other slices have executed does not count.
@@ -103,15 +155,10 @@ if [ "${#work[@]}" -gt 0 ]; then
     printf '%s\n' "${work[@]}" | xargs -P "${SOTTO_JOBS:-$(nproc)}" -L 1 bash -c 'slice "$@"' slice
 fi
 
-mkdir -p "$results"
 failed=0
-found=()
 for target in $targets; do
     folder=$build/long/$target
-    for finding in $(findings_of "$target"); do
-        found+=("$target: ${finding#"$root/"}")
-        failed=1
-    done
+    if [ -n "$(findings_of "$target")" ]; then failed=1; fi
     if [ -e "$folder/broken" ]; then failed=1; fi
     if [ ! -s "$folder/slices" ] || [ "$(wc -l < "$folder/slices")" -lt "$slices" ]; then continue; fi
     jq -Rs --arg target "$target" --arg commit "$(cat "$folder/commit")" --arg date "$(date +%F)" \
@@ -122,34 +169,10 @@ for target in $targets; do
             processor_seconds: map(.[3] + .[4]) | add, edges: map(.[5]) | max, features: map(.[6]) | max,
             inputs: map(.[7]) | max, date: $date, commit: $commit, processor: $processor, cores: $cores,
             compiler: $compiler, command: $command}' "$folder/slices" > "$folder/result.json"
-    mv "$folder/result.json" "$results/$target.json"
+    python3 "$root/bench/common/store.py" add "$results" "$target" "$folder/result.json"
+    rm "$folder/result.json"
     : > "$folder/slices"
 done
 
-{
-    echo "# Long searches of the fuzzers"
-    echo
-    echo "Every target from the inputs in tests/fuzz/corpus on, with libFuzzer and the address and undefined-behaviour"
-    echo "sanitizers. Seconds are summed over processes, whatever ran beside them; edges, and features (edges by how"
-    echo "often they are taken), are those of sotto and of the target."
-    echo
-    echo "| target | executions | findings | seconds | executions a second | a processor second | edges | features" \
-        "| inputs kept | date | commit |"
-    echo "|---|---|---|---|---|---|---|---|---|---|---|"
-    find "$results" -name '*.json' | sort | xargs -r cat | jq -r '
-        "| \(.target) | \(.executions) | 0 | \(.seconds | round) | \(.executions / .seconds | round) " +
-        "| \(.executions / .processor_seconds | round) | \(.edges) | \(.features) | \(.inputs) " +
-        "| \(.date) | \(.commit) |"'
-    echo
-    find "$results" -name '*.json' | sort | xargs -r cat | jq -rs '
-        map("\(.processor), \(.cores) cores, \(.compiler).\nCommand: `\(.command)`") | unique | .[]'
-    if [ "${#found[@]}" -gt 0 ]; then
-        echo
-        echo "Found, and not mended yet:"
-        echo
-        printf -- '- %s\n' "${found[@]}"
-    fi
-} > "$build/long/fuzzing.md"
-mv "$build/long/fuzzing.md" "$root/bench/results/fuzzing.md"
-cat "$root/bench/results/fuzzing.md"
+write_table
 exit "$failed"

@@ -1,16 +1,44 @@
 #!/usr/bin/env bash
 # tests/system/long_faults.sh [SEEDS]
+# tests/system/long_faults.sh --table
 # Mixed faults on the simulated network under many seeds, by default 100000 of each test case that draws them, in
 # slices: a search that was interrupted goes on where it stopped. Then the table bench/results/faults.md. A test case
-# whose result is stored in bench/results/faults is not run again: take its file away for that. A seed that fails is
-# named with the command that repeats it, and ends nothing.
+# whose result is a line of bench/results/faults.jsonl is not run again: take that line out for that. A seed that fails
+# is named with the command that repeats it, and ends nothing. --table makes the table alone.
 #   SOTTO_JOBS   slices side by side; by default one for each processor
 #   BUILD        where it builds; by default build/release. What was done so far is kept there, in faults/
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${BUILD:-$root/build/release}
-results=$root/bench/results/faults
+results=$root/bench/results/faults.jsonl
+
+# write_table: the page. It fails if a slice of any test case broke.
+write_table() {
+    [ -s "$results" ] || { echo "no result in $results" >&2; return 1; }
+    {
+        echo "# Seeds of mixed faults on the simulated network"
+        echo
+        echo "Every seed draws a strategy, 2 to 16 ranks and what goes wrong; what is checked stands in the tests of these"
+        echo "names in tests/system. Seeds count that ran to their end. Seconds are summed over processes, whatever ran beside them."
+        echo
+        echo "| test | seeds | seeds that failed | seconds | date | commit |"
+        echo "|---|---|---|---|---|---|"
+        jq -r '
+            "| \(.test) | \(.seeds) | \([(.failed | length), .broken_slices] | max) | \(.seconds | round) | \(.date) | \(.commit) |"
+            ' "$results"
+        echo
+        jq -rs 'map("\(.processor), \(.cores) cores.\nCommand: `\(.command)`") | unique | .[]' "$results"
+        jq -r '.failed[] | "- failed: `\(.)`"' "$results"
+    } > "$root/bench/results/faults.md"
+    cat "$root/bench/results/faults.md"
+    jq -es 'all(.broken_slices == 0)' "$results" > /dev/null
+}
+
+if [ "${1:-}" = --table ]; then
+    write_table
+    exit
+fi
 command="tests/system/long_faults.sh${*:+ $*}"
 seeds=${1:-100000}
 if [[ ! $seeds =~ ^[1-9][0-9]*$ ]]; then
@@ -72,8 +100,10 @@ for test in $tests; do
         cases+=("$case")
         folder=$build/faults/$case
         mkdir -p "$folder"
-        if [ -s "$results/$case.json" ] && jq -e "(.tried // .seeds) >= $seeds" "$results/$case.json" > /dev/null; then
-            echo "$case: done, see $results/$case.json"
+        if [ -s "$results" ] &&
+            jq -en --arg case "$case" "any(inputs; .name == \$case and (.tried // .seeds) >= $seeds)" \
+                "$results" > /dev/null; then
+            echo "$case: done, see its line in $results"
             continue
         fi
         # What another program has run does not count.
@@ -95,7 +125,6 @@ if [ "${#work[@]}" -gt 0 ]; then
     printf '%s\n' "${work[@]}" | xargs -P "${SOTTO_JOBS:-$(nproc)}" -L 1 bash -c 'slice "$@"' slice
 fi
 
-mkdir -p "$results"
 for case in "${cases[@]}"; do
     folder=$build/faults/$case
     if [ ! -s "$folder/slices" ] ||
@@ -107,26 +136,9 @@ for case in "${cases[@]}"; do
         | {test: $test, seeds: map(.[4]) | add, tried: map(.[1]) | add, seconds: map(.[2]) | add, broken_slices: map(.[3]) | add,
             failed: ($failed | split("\n") | map(select(length > 0))), date: $date, commit: $commit,
             processor: $processor, cores: $cores, command: $command}' "$folder/slices" > "$folder/result.json"
-    mv "$folder/result.json" "$results/$case.json"
+    python3 "$root/bench/common/store.py" add "$results" "$case" "$folder/result.json"
+    rm "$folder/result.json"
     : > "$folder/slices"
 done
 
-{
-    echo "# Seeds of mixed faults on the simulated network"
-    echo
-    echo "Every seed draws a strategy, 2 to 16 ranks and what goes wrong; what is checked stands in the tests of these"
-    echo "names in tests/system. Seeds count that ran to their end. Seconds are summed over processes, whatever ran beside them."
-    echo
-    echo "| test | seeds | seeds that failed | seconds | date | commit |"
-    echo "|---|---|---|---|---|---|"
-    find "$results" -name '*.json' | sort | xargs -r cat | jq -r '
-        "| \(.test) | \(.seeds) | \([(.failed | length), .broken_slices] | max) | \(.seconds | round) | \(.date) | \(.commit) |"'
-    echo
-    find "$results" -name '*.json' | sort | xargs -r cat | jq -rs '
-        map("\(.processor), \(.cores) cores.\nCommand: `\(.command)`") | unique | .[]'
-    find "$results" -name '*.json' | sort | xargs -r cat | jq -r '.failed[] | "- failed: `\(.)`"'
-} > "$root/bench/results/faults.md"
-cat "$root/bench/results/faults.md"
-stored=("$results"/*.json)
-[ -s "${stored[0]}" ] || { echo "no result in $results" >&2; exit 1; }
-! grep -q '"broken_slices": [1-9]' "${stored[@]}"
+write_table
