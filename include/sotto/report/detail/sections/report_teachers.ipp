@@ -245,7 +245,7 @@ SOTTO_DECL std::string teachers_section(std::span<const run_log> runs) {
     if (out.empty()) return out;
     if (drawn_runs > runs_max)
         out += "<p class=\"soft\">and " + std::to_string(drawn_runs - runs_max) + " more runs</p>";
-    return "<h2>What teachers distilled_model</h2><p class=\"soft\">Groups of workers each train a "
+    return "<h2>What teachers taught</h2><p class=\"soft\">Groups of workers each train a "
            "model of "
            "their own, and learn to say what the others’ models said of the same examples when "
            "they were last seen, some steps ago. The loss by teachers is how far a group’s model "

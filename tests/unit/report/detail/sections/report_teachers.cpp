@@ -100,10 +100,9 @@ TEST_CASE("what teachers' passes forward cost is a part of computing, here and i
 }
 
 TEST_CASE("who is left out when the log ends is among the diagnostics, and who never came is not") {
-    CHECK(
-        has(page({taught_run(420)}),
-            "<span class=\"bad\">taught</span>: group 2 is left out from step 401 on: not "
-            "finite</li>"));
+    CHECK(has(page({taught_run(420)}),
+              "<span class=\"bad\">taught</span>: group 2 is left out from step 401 on: not "
+              "finite</li>"));
     CHECK_FALSE(has(page({taught_run(600)}), "is left out from step"));
     CHECK_FALSE(has(page({taught_run(40)}), "is left out from step"));
 }
