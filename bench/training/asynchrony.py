@@ -4,9 +4,10 @@ with workers of random speeds, and one slow rank among equal ones.
 
     asynchrony.py [--sections NAME...] [--seeds S...] [--jobs N] [--table]
 
-Each run is a line of bench/results/asynchrony.jsonl, so an interrupted study goes on where it stopped.
-The table bench/results/asynchrony.md is made from these lines. Needs SOTTO_DATA, a folder that holds
-mnist/ and cifar10-sample/; what else is missing cmake/install_debian.sh installs."""
+Each run is a line of bench/results/asynchrony.jsonl or, with one slow rank, asynchrony_slow.jsonl, so an
+interrupted study goes on where it stopped. The table bench/results/asynchrony.md is made from these lines.
+Needs SOTTO_DATA, a folder that holds mnist/ and cifar10-sample/; cmake/install_debian.sh installs other
+missing packages."""
 
 import argparse
 import os
@@ -22,6 +23,7 @@ from common.pages import table_row, table_rule  # noqa: E402
 from common.store import Store  # noqa: E402
 
 RESULTS = Store(project.RESULTS / "asynchrony.jsonl")
+SLOW_RESULTS = Store(project.RESULTS / "asynchrony_slow.jsonl")
 PROGRAM = project.PROGRAMS / "bench_training_asynchrony"
 
 METHODS = {"asgd": "ASGD", "ssgd": "SSGD", "ssp": "SSP, bound 3", "ada_delay": "AdaDelay, c 0.1",
@@ -39,8 +41,23 @@ RANGE_METHODS, RANGE_SEEDS = ("asgd", "dc_a"), tuple(range(1, 16))
 SLOW_FACTOR, SLOW_WORKERS, TARGET_LOSS = 5.0, 8, 0.25
 
 
+class Run(study.Run):
+    """A run whose store keeps its checks as columns, and of a loss six digits: half the room."""
+
+    def kept(self, found):
+        checks = [{**check, "loss": float(f"{check['loss']:.6g}")} for check in found["checks"]]
+        return {**found, "checks": {name: [check[name] for check in checks] for name in (checks or [{}])[0]}}
+
+
+def checks_of(result):
+    """Measurements during a run, in order: {"passes", "seconds", "loss", "error"}."""
+    columns = result["checks"]
+    return (dict(zip(columns, row)) for row in zip(*columns.values()))
+
+
 def run(name, **arguments):
-    return study.Run(RESULTS, PROGRAM, name, **arguments)
+    results = SLOW_RESULTS if name.startswith("slow_") else RESULTS
+    return Run(results, PROGRAM, name, **arguments)
 
 
 def rates_run(method, workers, rate, seed):
@@ -144,7 +161,7 @@ SECONDS_SHOWN = (1, 2, 4, 8)
 def error_at(result, unit, amount):
     """The test error at the last look that had seen no more, of a run that goes on that long."""
     error = None
-    for check in result["checks"]:
+    for check in checks_of(result):
         if check[unit] <= amount * 1.01:
             error = check["error"]
     if unit == "seconds" and result["seconds"] is not None and amount >= result["seconds"]:
@@ -219,7 +236,7 @@ def claims_of_rates(seeds):
 def time_to_target(result):
     if result.get("diverged"):
         return float("inf")
-    for check in result["checks"]:
+    for check in checks_of(result):
         if check["loss"] <= TARGET_LOSS:
             return check["seconds"]
     return float("inf")

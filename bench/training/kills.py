@@ -28,10 +28,10 @@ RESULTS = Store(project.RESULTS / "kills.jsonl")
 PAGE = project.RESULTS / "kills.md"
 PROGRAM = project.PROGRAMS / "bench_training_kills"
 
-KINDS = {"none": "nobody", "worker": "a worker", "half": "two of four workers",
+KINDS = {"none": "no process", "worker": "a worker", "half": "two of four workers",
          "server": "the server"}
 SERVER = 0
-ASKED = 0.5  # points of test error, at most, between a kind's mean and nobody's
+ASKED = 0.5  # points of test error, at most, between a kind's mean and that without kills
 
 
 def run(program, kind, seed):
@@ -105,11 +105,11 @@ def write_table(measured):
              "- ended well: every process returned, no rank gave up. Who is started again when the "
              "job is over may only say that; how many did is beside it",
              "- named: the server names all workers that were killed, or all workers the server; "
-             "and nobody names a rank that was not",
+             "and no process names another rank",
              "- test error in %: mean, median, and the least to the most; \"near\": runs within "
-             f"{ASKED} points of the mean of those in which nobody is killed", "",
+             f"{ASKED} points of the mean of runs without kills", "",
              "| killed | runs | killed in training | moment | ended well | too late to come again "
-             "| hung | named | test error | near | mean, beside nobody's |", table_rule(11)]
+             "| hung | named | test error | near | difference from the mean without kills |", table_rule(11)]
     mean = statistics.mean(of_server(r)["test_error"] for r in found["none"])
     for kind, name in KINDS.items():
         runs = found[kind]

@@ -48,7 +48,7 @@ write_table() {
         echo "# Long searches of the fuzzers"
         echo
         echo "Every target from the inputs in tests/fuzz/corpus on, with libFuzzer and the address and undefined-behaviour"
-        echo "sanitizers. Seconds are summed over processes, whatever ran beside them; edges, and features (edges by how"
+        echo "sanitizers. Seconds are summed over processes; edges, and features (edges by how"
         echo "often they are taken), are those of sotto and of the target."
         echo
         echo "| target | executions | findings | seconds | executions a second | a processor second | edges | features" \

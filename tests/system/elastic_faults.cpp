@@ -381,6 +381,6 @@ void check_seed(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("whatever goes wrong, servers and workers that are there end with what was given") {
+TEST_CASE("random faults: present servers and workers end with all that was sent") {
     for_each_seed(1000, check_seed);
 }

@@ -290,10 +290,10 @@ void check_seed_ending(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("whatever goes wrong, those who live mix on at both ends of their links") {
+TEST_CASE("random faults: live ranks mix on at both ends of their links") {
     for_each_seed(500, check_seed_surviving);
 }
 
-TEST_CASE("whatever goes wrong, a job by gossip ends everywhere and names who was lost") {
+TEST_CASE("random faults: a gossip job ends on every rank and names the lost ones") {
     for_each_seed(500, check_seed_ending);
 }

@@ -20,7 +20,7 @@ write_table() {
         echo "# Seeds of mixed faults on the simulated network"
         echo
         echo "Every seed draws a strategy, 2 to 16 ranks and what goes wrong; what is checked stands in the tests of these"
-        echo "names in tests/system. Seeds count that ran to their end. Seconds are summed over processes, whatever ran beside them."
+        echo "names in tests/system. Seeds count that ran to their end. Seconds are summed over processes."
         echo
         echo "| test | seeds | seeds that failed | seconds | date | commit |"
         echo "|---|---|---|---|---|---|"
@@ -115,9 +115,9 @@ for test in $tests; do
         fi
         echo "$name" > "$folder/name"
         for first in $(seq 0 "$size" $((seeds - 1))); do work+=("$case $first"); done
-    done < <("$build/tests/system/system_$test" --list-test-cases --no-intro --test-case='whatever goes wrong*' |
-        grep '^whatever goes wrong')
-    [ "$number" -gt 0 ] || { echo "system_$test has no test case 'whatever goes wrong...'" >&2; exit 1; }
+    done < <("$build/tests/system/system_$test" --list-test-cases --no-intro --test-case='random faults*' |
+        grep '^random faults')
+    [ "$number" -gt 0 ] || { echo "system_$test has no test case 'random faults...'" >&2; exit 1; }
 done
 export build seeds size
 export -f slice

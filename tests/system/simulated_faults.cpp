@@ -355,6 +355,6 @@ void check_seed(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("whatever goes wrong, calls end and survivors hold whole rounds") {
+TEST_CASE("random faults: calls end and survivors hold whole rounds") {
     for_each_seed(1000, check_seed);
 }

@@ -99,7 +99,7 @@ TEST_CASE("what teachers' passes forward cost is a part of computing, here and i
     CHECK(has(of_simulated, "title=\"compute 4.83\u202fms\">compute</span>"));
 }
 
-TEST_CASE("who is left out when the log ends is among the diagnostics, and who never came is not") {
+TEST_CASE("teachers left out at the end: among the diagnostics; one never received: not") {
     CHECK(has(page({taught_run(420)}),
               "<span class=\"bad\">taught</span>: group 2 is left out from step 401 on: not "
               "finite</li>"));
@@ -107,7 +107,7 @@ TEST_CASE("who is left out when the log ends is among the diagnostics, and who n
     CHECK_FALSE(has(page({taught_run(40)}), "is left out from step"));
 }
 
-TEST_CASE("what a run published itself is told, and what hinders it is among the diagnostics") {
+TEST_CASE("own publications: in a sentence, and what prevents them among the diagnostics") {
     run_log run = taught_run(60);
     const auto add = [&](std::int64_t step, detail::taught_report round) {
         run.add(run_log::step{.number = step, .taught = round});
